@@ -1,0 +1,82 @@
+# make demo and make test are all that a newcomer needs. Everything is installed into .venv, once.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+
+PYTHON ?= python3
+VENV := .venv
+PEER := .venv-opendp
+PIP := -m pip -qq --disable-pip-version-check --no-input install
+LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
+
+.PHONY: help demo test test-full format lock bench-noise clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+demo: $(VENV)/.core  ## install, then ask the census table a private question
+	@$(VENV)/bin/discreet demo
+
+test: $(VENV)/.test  ## format, lint, types, tests, examples in docs
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest -q -n auto
+
+test-full:  ## the same at full sample sizes
+	@DISCREET_TEST_SIZE=full $(MAKE) test
+
+format: $(VENV)/.test  ## put the code in the form that make test wants
+	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format .
+
+bench-noise: $(VENV)/.test $(PEER)/.peer  ## speed of the noise, against OpenDP and NumPy
+	$(VENV)/bin/python bench/noise.py --peer-python $(PEER)/bin/python
+
+lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
+	@$(LOCK) pyproject.toml -o requirements.lock
+	@$(LOCK) pyproject.toml --extra pandas -c requirements.lock -o requirements-pandas.lock
+	@$(LOCK) pyproject.toml --extra polars -c requirements.lock -o requirements-polars.lock
+	@$(LOCK) --group build -o requirements-build.lock
+	@$(LOCK) pyproject.toml --extra test -c requirements.lock -c requirements-build.lock -o requirements-test.lock
+	@$(LOCK) --group lock -o requirements-lock.lock
+	@$(LOCK) --group bench-opendp -o requirements-bench-opendp.lock
+
+clean:  ## remove the environments and caches
+	rm -rf $(VENV) $(PEER) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The first interpreter that runs and is new enough: $(PYTHON), then the versions by name.
+define find_python
+found=; for candidate in "$(PYTHON)" python3.13 python3.12 python3.11 python3.14; do \
+	if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		found=$$candidate; break; fi; done; \
+if [ -z "$$found" ]; then \
+	echo "discreet needs Python 3.11 or later; '$(PYTHON)' is older or missing." >&2; \
+	echo "Install one, or name it: make demo PYTHON=/path/to/python3.12" >&2; exit 1; fi
+endef
+
+$(VENV)/.made:
+	@$(find_python); echo "Creating $(VENV) with $$("$$found" --version)"; "$$found" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.made pyproject.toml requirements.lock requirements-build.lock
+	@echo "Installing discreet into $(VENV) (once)"
+	@$(VENV)/bin/python $(PIP) --require-hashes -r requirements.lock -r requirements-build.lock
+	@$(VENV)/bin/python $(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core requirements-test.lock
+	@echo "Installing what the tests need (once)"
+	@$(VENV)/bin/python $(PIP) --require-hashes -r requirements-test.lock
+	@touch $@
+
+$(VENV)/.lock: $(VENV)/.made requirements-lock.lock
+	@$(VENV)/bin/python $(PIP) --require-hashes -r requirements-lock.lock
+	@touch $@
+
+$(PEER)/.peer: requirements-bench-opendp.lock
+	@$(find_python); "$$found" -m venv $(PEER)
+	@$(PEER)/bin/python $(PIP) --require-hashes -r requirements-bench-opendp.lock
+	@touch $@

@@ -1,0 +1,129 @@
+"""What docs/errata.md says of the notes on many rounds (S2, S3 on composition, S4), shown exactly.
+
+Each test shows the fault as printed, then the correction. Nothing of ours is used.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from tests.closed_forms import mp, mpf, response_delta
+
+
+class TestIterativeConstruction:
+    """S2. Answers are normalised; `level` is the error promised, alpha in the notes."""
+
+    def test_e2_2_the_last_database_of_a_printed_sequence_is_always_wrong(self) -> None:
+        """One query, answered by a number; an update replaces the number by the estimate."""
+        truth, level = Fraction(1, 2), Fraction(1, 4)
+        databases, steps = [Fraction(0)], 0
+        while abs(truth - databases[-1]) >= level:  # property 2: as long as it can be extended
+            databases.append(truth)
+            steps += 1
+        printed, after_the_last_update = databases[steps - 1], databases[steps]  # D^L and D^(L+1)
+        assert abs(truth - printed) >= level
+        assert abs(truth - after_the_last_update) < level
+
+    def stopping_error(self, noise: Fraction, stop: Fraction, slack: Fraction) -> Fraction:
+        """The greatest error over both queries when the loop may stop, over a grid of what the parts allow.
+
+        Query 1 is chosen: its error is at least that of query 2 less `slack`, its answer within `noise`.
+        """
+        grid = Fraction(1, 64)
+        worst = Fraction(0)
+        for chosen in (grid * i for i in range(129)):
+            measured = min(abs(chosen - noise), abs(chosen + noise)) if chosen > noise else Fraction(0)
+            if measured < stop:
+                worst = max(worst, chosen + slack)
+        return worst
+
+    def test_e2_3_the_stopping_rule_promises_half_as_much_again(self) -> None:
+        level = Fraction(1)
+        printed = self.stopping_error(noise=level / 4, stop=3 * level / 4, slack=level / 2)
+        assert level < printed <= 3 * level / 2
+        corrected = self.stopping_error(noise=level / 8, stop=5 * level / 8, slack=level / 4)
+        assert corrected <= level
+        # An update that happens is a real one: the error is at least level / 2, that of the update rule.
+        assert 5 * level / 8 - level / 8 == level / 2
+
+    def test_e2_3_an_instance(self) -> None:
+        level = Fraction(1)
+        truth, model = (
+            {"Q1": Fraction(99, 100), "Q2": Fraction(149, 100)},
+            {"Q1": Fraction(0), "Q2": Fraction(0)},
+        )
+        errors = {query: abs(truth[query] - model[query]) for query in truth}
+        noisy = truth["Q1"] - level / 4
+        assert errors["Q1"] >= max(errors.values()) - level / 2  # a legal choice of the distinguisher
+        assert abs(noisy - truth["Q1"]) <= level / 4  # a legal noise
+        assert abs(noisy - model["Q1"]) < 3 * level / 4  # so it stops
+        assert max(errors.values()) > level
+
+    def test_e2_4_the_number_of_steps_is_that_of_half_the_level(self) -> None:
+        """With B(alpha) = C / alpha^2, epsilon / (2 B(alpha)) a step spends four times epsilon."""
+
+        def rounds(level: Fraction) -> int:
+            return math.ceil(4 * Fraction(10) / level**2)
+
+        level, epsilon = Fraction(1, 10), Fraction(1)
+        steps = 2 * rounds(level / 2)
+        assert steps * epsilon / (2 * rounds(level)) == 4 * epsilon
+        assert steps * epsilon / (2 * rounds(level / 2)) == epsilon
+
+
+class TestComposition:
+    """S3, Corollary 6; S4, "group privacy"."""
+
+    def corollary(self, epsilon: mpf, delta: mpf, count: int) -> mpf:
+        return response_delta(epsilon, epsilon / mp.sqrt(8 * count * mp.log(1 / delta)), count)
+
+    @pytest.mark.parametrize(
+        ("epsilon", "count", "true_delta"),
+        [(50, 4000, "0.0192"), (75, 4000, "0.503"), (100, 10_000, "0.982")],
+    )
+    def test_e3_1_the_corollary_fails_for_a_large_epsilon(
+        self, epsilon: int, count: int, true_delta: str
+    ) -> None:
+        found = self.corollary(mpf(epsilon), mpf("0.01"), count)
+        assert mp.nstr(found, 3) == true_delta
+        assert found > mpf("0.01")
+
+    @pytest.mark.parametrize("count", [1, 10, 100, 4000])
+    @pytest.mark.parametrize("epsilon", ["0.1", "0.99"])
+    def test_e3_1_and_holds_below_1(self, epsilon: str, count: int) -> None:
+        assert self.corollary(mpf(epsilon), mpf("0.01"), count) <= mpf("0.01")
+
+    def test_the_sum_over_answers_is_the_sum_over_all_outcomes(self) -> None:
+        """`response_delta` against every outcome of five responses, with e^each = 2 and e^epsilon = 3/2."""
+        worse = Fraction(0)
+        for answers in itertools.product((Fraction(2, 3), Fraction(1, 3)), repeat=5):
+            one, two = math.prod(answers), math.prod(1 - p for p in answers)
+            worse += max(Fraction(0), one - Fraction(3, 2) * two)
+        found = response_delta(mp.log(mpf(3) / 2), mp.log(2), 5)
+        assert mp.almosteq(found, mpf(worse.numerator) / worse.denominator)
+
+    def test_e4_1_the_delta_of_a_group_grows_faster_than_its_size(self) -> None:
+        """Tables 0, 1, 2 and one event; e^epsilon = 2, delta = 1/100."""
+        growth, delta = Fraction(2), Fraction(1, 100)
+        event = [Fraction(0), delta, growth * delta + delta]
+        for one, two in itertools.permutations(range(3), 2):
+            size = abs(one - two)
+            bound = delta * (growth**size - 1) / (growth - 1)
+            for p, p_other in ((event[one], event[two]), (1 - event[one], 1 - event[two])):
+                assert p <= growth**size * p_other + bound
+        assert event[2] - growth**2 * event[0] == 3 * delta > 2 * delta  # neither delta nor 2 delta is enough
+
+    def test_e4_1_a_renyi_curve_has_no_square_rule(self) -> None:
+        """One event of probability p, p/r, p/r^2 over three tables, at order 2: e^D = sum of p^2 / q."""
+
+        def exponential(p: Fraction, q: Fraction) -> Fraction:
+            return p**2 / q + (1 - p) ** 2 / (1 - q)
+
+        p, r = Fraction(1, 10_000), 100
+        tables = [p, p / r, p / r**2]
+        steps = [exponential(a, b) for a, b in itertools.pairwise(tables)]
+        steps += [exponential(b, a) for a, b in itertools.pairwise(tables)]
+        pair = exponential(tables[0], tables[2])
+        assert pair > max(steps) ** (4 * 10)  # not 4 times the divergence of a step: more than 40 times
