@@ -1,0 +1,46 @@
+"""Differential privacy itself: neighbours, sensitivity, loss, noise, and one file for every mechanism.
+
+It guards nothing: it takes plain numbers from whoever already holds them. Inside a session, values are `Exact` and a
+mechanism opens them with a `Permit`.
+"""
+
+from discreet.dp.discrete_gaussian import DiscreteGaussian
+from discreet.dp.domain import Boolean, Category, Date, Datetime, Integer, Real, Text, Universe
+from discreet.dp.filter import Budget, Charge, PrivacyFilter, Settlement
+from discreet.dp.gaussian import Gaussian
+from discreet.dp.laplace import Laplace
+from discreet.dp.law import Law
+from discreet.dp.loss import Loss
+from discreet.dp.mechanism import Mechanism, simulate
+from discreet.dp.neighbours import Neighbours
+from discreet.dp.private import Exact, Permit
+from discreet.dp.randomized_response import Estimate, RandomizedResponse
+from discreet.dp.sensitivity import Sensitivity
+
+__all__ = [
+    "Boolean",
+    "Budget",
+    "Category",
+    "Charge",
+    "Date",
+    "Datetime",
+    "DiscreteGaussian",
+    "Estimate",
+    "Exact",
+    "Gaussian",
+    "Integer",
+    "Laplace",
+    "Law",
+    "Loss",
+    "Mechanism",
+    "Neighbours",
+    "Permit",
+    "PrivacyFilter",
+    "RandomizedResponse",
+    "Real",
+    "Sensitivity",
+    "Settlement",
+    "Text",
+    "Universe",
+    "simulate",
+]

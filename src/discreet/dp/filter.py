@@ -1,0 +1,255 @@
+"""What an adaptive session may still spend: one currency, fixed when the session opens, and a running total.
+
+| budget            | currency                        | a question of `epsilon=e` buys             |
+|-------------------|---------------------------------|--------------------------------------------|
+| epsilon           | epsilon                         | an e-DP answer                             |
+| (epsilon, delta)  | Renyi divergence of one order a | rho(e): the zCDP that (e, delta) could hold |
+| rho               | rho                             | refused: a zCDP budget has no delta        |
+
+Mechanisms that are (epsilon, delta)-DP without a Renyi value pay their delta into an account of its own, `delta_add`.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+
+from discreet.dp.composition import Composition
+from discreet.dp.gaussian_curve import GaussianLoss
+from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
+from discreet.dp.private import Permit
+from discreet.dp.rational import Number, non_negative, positive, probability, quantise_up
+from discreet.dp.renyi import session_order
+from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
+
+_DENOMINATOR_BITS = 512  # beyond it a running total is rounded up to a multiple of 10^-40
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """An amount in the currency of a budget, and an additive delta."""
+
+    amount: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Charge) -> Charge:
+        return Charge(_rounded_up(self.amount + other.amount), _rounded_up(self.delta + other.delta))
+
+    def __sub__(self, other: Charge) -> Charge:
+        return Charge(self.amount - other.amount, self.delta - other.delta)
+
+
+def _rounded_up(total: Fraction) -> Fraction:
+    return total if total.denominator.bit_length() <= _DENOMINATOR_BITS else quantise_up(total)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What everything asked of one table may cost together.
+
+    Guarantee: whatever is admitted by a filter on this budget, chosen adaptively, is together (epsilon, delta)-DP,
+      or rho-zCDP for `Budget(rho=)`. Of delta, `delta_add` is set aside for mechanisms that have an additive delta.
+    Source: Rogers, Roth, Ullman, Vadhan, 2016 (pure); Feldman, Zrnic, 2021, and Lecuyer, 2021 (fixed-order Renyi);
+      Whitehouse, Ramdas, Rogers, Wu, 2023 (zCDP).
+
+    >>> budget = Budget(epsilon=1, delta=1e-9)
+    >>> budget.order, round(float(budget.cap.amount), 4)
+    (Fraction(349, 10), 0.5226)
+    """
+
+    epsilon: Fraction | None
+    delta: Fraction
+    delta_add: Fraction
+    rho: Fraction | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        delta_add: Number = 0,
+        rho: Number | None = None,
+    ) -> None:
+        if (epsilon is None) == (rho is None):
+            raise InvalidParameter("a Budget has exactly one of epsilon= and rho=.")
+        share, added = non_negative(delta, "delta"), non_negative(delta_add, "delta_add")
+        if share:
+            probability(share, "delta")
+        if rho is not None and share:
+            raise InvalidParameter("a Budget in rho has no delta; write Budget(epsilon=, delta=) for that promise.")
+        if added and not added < share:
+            raise InvalidParameter("delta_add is a part of delta: it is below delta.")
+        object.__setattr__(self, "epsilon", None if epsilon is None else positive(epsilon, "epsilon"))
+        object.__setattr__(self, "rho", None if rho is None else positive(rho, "rho"))
+        object.__setattr__(self, "delta", share)
+        object.__setattr__(self, "delta_add", added)
+        if self.cap.amount <= 0:
+            raise InvalidParameter(f"epsilon={epsilon} is too small for delta={delta}: no question could be asked.")
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the promise has no delta and is stated in epsilon."""
+        return self.epsilon is not None and self.delta == 0
+
+    @cached_property
+    def _renyi(self) -> tuple[Fraction, Fraction]:
+        if self.epsilon is None or self.delta == 0:
+            raise NotSupported("only a budget with epsilon and delta has an order.")
+        return session_order(self.epsilon, self.delta - self.delta_add)
+
+    @property
+    def order(self) -> Fraction:
+        """The Renyi order in which an (epsilon, delta) budget is kept."""
+        return self._renyi[0]
+
+    @cached_property
+    def cap(self) -> Charge:
+        """The whole budget, in its own currency, rounded down."""
+        if self.rho is not None:
+            return Charge(self.rho)
+        if self.epsilon is not None and self.delta == 0:
+            return Charge(self.epsilon)
+        return Charge(self._renyi[1], self.delta_add)
+
+    def charge(self, loss: Loss) -> Charge | None:
+        """Return what a loss costs in this currency, rounded up; None if this budget can never admit it."""
+        core, delta = _without_delta(loss)
+        if delta and not self.delta_add:
+            return None
+        amount: Fraction | float
+        if self.rho is not None:
+            amount = _zcdp(core)
+        elif self.is_pure:
+            amount = _pure(core)
+        else:
+            amount = core.renyi(self.order)
+        return Charge(_rounded_up(amount), _rounded_up(delta)) if isinstance(amount, Fraction) else None
+
+    def price(self, *, epsilon: Number) -> Loss:
+        """Return the loss that a question of this epsilon may have.
+
+        Guarantee: questions whose epsilons add up to the budget's are always admitted, in any order: the charge of
+          `epsilon=e` is at most the share e / E of the cap.
+        """
+        wanted = positive(epsilon, "epsilon")
+        if self.epsilon is None:
+            raise InvalidParameter("this budget is stated in rho; ask with rho= or loss=.")
+        if self.is_pure:
+            return Pure(wanted)
+        share = wanted / self.epsilon * self.cap.amount / self.order
+        if wanted >= self.epsilon:
+            return Zcdp(share)
+        order, allowed = session_order(wanted, self.delta - self.delta_add)
+        if allowed <= 0:
+            raise InvalidParameter(
+                "this epsilon is too small to buy anything at the delta of the budget; ask for more."
+            )
+        return Zcdp(min(share, allowed / order))
+
+    def share(self, charge: Charge) -> Fraction:
+        """Return the part of the budget that a charge takes: additive, and 1 for the whole."""
+        parts = [charge.amount / self.cap.amount]
+        if self.delta_add:
+            parts.append(charge.delta / self.delta_add)
+        return max(parts)
+
+
+def _without_delta(loss: Loss) -> tuple[Loss, Fraction]:
+    """Split a loss into a part without delta and its additive delta."""
+    if isinstance(loss, Approximate):
+        return Pure(loss.base_epsilon), loss.base_delta
+    if isinstance(loss, Composition):
+        pieces = [(count, *_without_delta(part)) for count, part in loss.parts]
+        delta = sum((count * added for count, _, added in pieces), start=Fraction(0))
+        return Composition(tuple((count, part) for count, part, _ in pieces)), delta
+    return loss, Fraction(0)
+
+
+def _pure(loss: Loss) -> Fraction | float:
+    return loss.epsilon_bound(Fraction(0))
+
+
+def _zcdp(loss: Loss) -> Fraction | float:
+    match loss:
+        case Pure(epsilon):
+            return epsilon * epsilon / 2
+        case Zcdp(rho):
+            return rho
+        case GaussianLoss(mu_squared):
+            return mu_squared / 2
+        case Composition(parts):
+            return sum((count * _zcdp(part) for count, part in parts), start=Fraction(0))
+        case _:
+            return float("inf")
+
+
+class Settlement(Enum):
+    """The theorem, if any, that lets a reservation be settled below what was reserved."""
+
+    FULL = "what was reserved is spent"
+    ON_HITS = "a threshold test is charged on hits only: exp(charges) times the likelihood ratio is a supermartingale"
+
+
+@dataclass
+class PrivacyFilter:
+    """Admits or refuses losses chosen along the way, in exact arithmetic and constant time.
+
+    Guarantee: the sum of all charges admitted never exceeds the cap of the budget, under any number of threads.
+    Source: as `Budget`.
+
+    >>> tenths = PrivacyFilter(Budget(epsilon=1))
+    >>> [tenths.admit(Loss.pure(epsilon=0.1)) for _ in range(11)].count(True)
+    10
+    >>> tenths.admit(Loss.pure(epsilon=1e-17))
+    False
+    """
+
+    budget: Budget
+    spent: Charge = Charge()
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _open: dict[int, tuple[Permit, Settlement]] = field(default_factory=dict, repr=False, compare=False)
+
+    mints_permits = True
+
+    def admit(self, loss: Loss) -> bool:
+        """Spend a loss if all of it fits, and say whether it did."""
+        return self._spend(self.budget.charge(loss))
+
+    def reserve(self, loss: Loss, *, settlement: Settlement = Settlement.FULL) -> Permit:
+        """Spend a loss and return the permit for it, or refuse and leave everything as it was."""
+        charge = self.budget.charge(loss)
+        if charge is None:
+            raise BudgetExceeded("this budget admits no release with such a loss, at any price.")
+        if not self._spend(charge):
+            raise BudgetExceeded(self.refusal(charge))
+        permit = Permit(self.budget, charge, minted_by=self)
+        if settlement is not Settlement.FULL:
+            self._open[id(permit)] = (permit, settlement)
+        return permit
+
+    def settle(self, permit: Permit) -> None:
+        """Give back what an open permit did not take, where a theorem allows it; the permit is closed."""
+        held = self._open.pop(id(permit), None)
+        if held is None:
+            raise NotSupported("this reservation owes its full price; only a threshold test is settled on its hits.")
+        back = permit.close()
+        with self._lock:
+            self.spent = self.spent - back
+
+    def refusal(self, charge: Charge) -> str:
+        """Return the sentence that refuses a charge, in shares of the budget."""
+        asked, left = self.budget.share(charge), 1 - self.budget.share(self.spent)
+        return f"the question costs {float(asked):.4%} of the budget and {float(left):.4%} is left."
+
+    def _spend(self, charge: Charge | None) -> bool:
+        if charge is None or charge.amount < 0 or charge.delta < 0:
+            return False
+        with self._lock:
+            total, cap = self.spent + charge, self.budget.cap
+            if total.amount > cap.amount or total.delta > cap.delta:
+                return False
+            self.spent = total
+            return True

@@ -1,0 +1,119 @@
+"""Where numbers live: integers as they are, real numbers on a public grid of steps of a power of two.
+
+The step depends on the sensitivity, the scale of the noise and the number of values, all public, and never on a value.
+A value is snapped to the grid before noise is added, and the noise is calibrated to the sensitivity after snapping:
+each of `count` values moves by at most half a step, so a difference grows by at most one step in each coordinate.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.dp.inversion import Integers
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from discreet.dp.randomness import Stream
+
+Reals = NDArray[np.float64]
+
+_FINENESS = 20  # snapping adds at most 2^-20 of the sensitivity, unless that would need more than
+_MOST_STEPS = 48  # 2^48 steps in one scale of the noise
+_SAFE = 1 << 62  # sums of two integers below it fit 64 bits
+
+
+class Sampler(Protocol):
+    """A law on the integers that can be drawn."""
+
+    def draw_one(self, stream: Stream) -> int:
+        """Return one draw."""
+
+    def draw(self, stream: Stream, count: int) -> Integers:
+        """Return `count` independent draws."""
+
+
+def numbers(values: ArrayLike) -> Integers | Reals:
+    """Return values as an array of integers or of finite floats, or refuse them by name."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return cast(Integers, array)
+    if array.dtype.kind == "O" and all(isinstance(v, int) and not isinstance(v, bool) for v in array.ravel()):
+        return array
+    if array.dtype.kind != "f":
+        raise InvalidParameter(f"release takes integers or real numbers, not {array.dtype}; convert them first.")
+    if np.isnan(array).any():
+        raise InvalidParameter("release refuses NaN: replace or drop missing values first.")
+    if np.isinf(array).any():
+        raise InvalidParameter("release refuses infinity: clamp values to public bounds first.")
+    return array.astype(np.float64)
+
+
+def is_real(array: Integers | Reals) -> TypeGuard[Reals]:
+    """Return whether an array that `numbers` returned holds real numbers."""
+    return bool(array.dtype.kind == "f")
+
+
+def release_integers(values: Integers, sampler: Sampler, stream: Stream) -> Integers:
+    """Return integers plus noise, exactly; a sum that leaves 64 bits is clamped to them."""
+    noise = sampler.draw(stream, values.size).reshape(values.shape)
+    return _added(values, noise)
+
+
+def _added(values: Integers, noise: Integers) -> Integers:
+    wide = noise.dtype == object or values.dtype == object or values.dtype == np.uint64 or not _fits(values, noise)
+    if not wide:
+        return values.astype(np.int64) + noise
+    total = values.astype(object) + noise.astype(object)
+    return np.clip(total, -(2**63), 2**63 - 1).astype(np.int64) if values.dtype != object else total
+
+
+def _fits(values: Integers, noise: Integers) -> bool:
+    return all(a.size == 0 or (int(a.min()) > -_SAFE and int(a.max()) < _SAFE) for a in (values, noise))
+
+
+def step_for(norm: Fraction, reach: Fraction, scale: Fraction) -> Fraction:
+    """Return the power of two by which values snapped to it can move at most 2^-20 further, or 2^-48 of the scale."""
+    exponent = max(_floor_log2(norm / reach) - _FINENESS, _floor_log2(scale) - _MOST_STEPS)
+    step = Fraction(2) ** exponent
+    if reach * step > norm:
+        raise InvalidParameter(
+            "so many real numbers with so little epsilon cannot share a grid; release fewer at once."
+        )
+    return step
+
+
+def _floor_log2(value: Fraction) -> int:
+    guess = value.numerator.bit_length() - value.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= value else guess - 1
+
+
+def release_real(values: Reals, step: Fraction, sampler: Sampler, stream: Stream) -> Reals:
+    """Return real numbers snapped to the grid, plus noise on the grid, each as the nearest float."""
+    exponent = step.numerator.bit_length() - step.denominator.bit_length()
+    noise = sampler.draw(stream, values.size).reshape(values.shape)
+    with np.errstate(over="ignore", under="ignore"):
+        snapped = np.rint(np.ldexp(values, -exponent))
+    if np.all(np.abs(snapped) < _SAFE):
+        total = _added(snapped.astype(np.int64), noise)
+    else:  # integers of any size: a float this large is itself a multiple of the step
+        total = np.array([_snap(v, step) for v in values.ravel()], dtype=object).reshape(values.shape)
+        total = total + noise.astype(object)
+    if total.dtype != object:
+        return np.asarray(np.ldexp(total.astype(np.float64), exponent))
+    return np.array([_nearest_float(int(k) * step) for k in total.ravel()]).reshape(values.shape)
+
+
+def _snap(value: float, step: Fraction) -> int:
+    return round(Fraction(value) / step)
+
+
+def _nearest_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(np.finfo(np.float64).max, value)

@@ -1,0 +1,288 @@
+"""What one release costs: its privacy curve, in exact rationals, rounded against us wherever it is not exact.
+
+Five currencies, and their sums. Each is an upper bound on how well the outputs on two neighbouring tables can be told
+apart, as a curve delta(epsilon) and, where one exists, as a Renyi curve:
+
+| loss                 | is                               | Renyi curve R(a)          |
+|----------------------|----------------------------------|---------------------------|
+| `pure(epsilon=)`     | that of randomised response      | that of randomised response |
+| `approximate(...)`   | the same, and all lost with delta | infinite                 |
+| `zcdp(rho=)`         | the best order's                 | a rho                     |
+| `rdp(orders=, ...)`  | the best order's                 | convex between its points |
+| `gaussian(mu=)`      | exact: two unit normals mu apart | a mu^2 / 2                |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.dp.rational import Number, float_up, non_negative, positive_integer, rational
+from discreet.dp.reals import ball, upper
+from discreet.dp.renyi import delta_of_renyi, epsilon_of_renyi
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from flint import arb
+
+Bound = Fraction | float
+"""An upper bound in exact arithmetic; the only float among them is infinity."""
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The privacy curve of one release; `a + b` and `k * a` compose, and `group(k)` protects k units at once.
+
+    Guarantee: for every pair of neighbouring tables, in both orders, and every event S,
+      P(S) <= exp(e) P'(S) + loss.delta(epsilon=e) for all e >= 0. Sums hold for releases whose parameters were
+      fixed in advance; where they are chosen along the way, only a `PrivacyFilter` proves anything.
+    Source: Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015 (pure, approximate);
+      Bun, Steinke, 2016 (zCDP); Mironov, 2017 (RDP); Dong, Roth, Su, 2022 (Gaussian);
+      Canonne, Kamath, Steinke, 2020, Proposition 12 (from Renyi curves to delta).
+
+    >>> (10 * Loss.pure(epsilon=0.1)).epsilon(delta=0)
+    1.0
+    >>> round(Loss.gaussian(mu=0.181975).epsilon(delta=1e-9), 4)
+    1.0
+    """
+
+    @staticmethod
+    def pure(*, epsilon: Number) -> Loss:
+        """Return the loss of an epsilon-DP release."""
+        return Pure(non_negative(epsilon, "epsilon"))
+
+    @staticmethod
+    def approximate(*, epsilon: Number, delta: Number) -> Loss:
+        """Return the loss of an (epsilon, delta)-DP release."""
+        share = non_negative(delta, "delta")
+        if share >= 1:
+            raise InvalidParameter(f"delta is below 1; got {delta!r}.")
+        whole = non_negative(epsilon, "epsilon")
+        return Approximate(whole, share) if share else Pure(whole)
+
+    @staticmethod
+    def zcdp(*, rho: Number) -> Loss:
+        """Return the loss of a rho-zCDP release."""
+        return Zcdp(non_negative(rho, "rho"))
+
+    @staticmethod
+    def gaussian(*, mu: Number) -> Loss:
+        """Return the loss of a release as hard to see through as a unit normal shifted by mu."""
+        from discreet.dp.gaussian_curve import GaussianLoss
+
+        return GaussianLoss(non_negative(mu, "mu") ** 2)
+
+    @staticmethod
+    def rdp(*, orders: Sequence[Number], values: Sequence[Number]) -> Loss:
+        """Return the loss of a release with Renyi divergence at most `values[i]` at `orders[i]`."""
+        points = sorted((rational(a, "orders"), non_negative(v, "values")) for a, v in zip(orders, values, strict=True))
+        if not points or points[0][0] <= 1:
+            raise InvalidParameter("an RDP curve needs at least one order, and every order is above 1.")
+        if len({order for order, _ in points}) < len(points):
+            raise InvalidParameter("every order of an RDP curve is given once.")
+        return Rdp(tuple(points))
+
+    @staticmethod
+    def nonprivate() -> Loss:
+        """Return the loss of an event that protects nobody; no budget admits it."""
+        return NonPrivate()
+
+    def epsilon(self, *, delta: Number) -> float:
+        """Return the least epsilon at this delta, rounded up; infinite where the curve never falls that low."""
+        share = non_negative(delta, "delta")
+        return _as_float(self.epsilon_bound(share)) if share < 1 else 0.0
+
+    def delta(self, *, epsilon: Number) -> float:
+        """Return delta at this epsilon, rounded up."""
+        return _as_float(min(self.delta_bound(non_negative(epsilon, "epsilon")), Fraction(1)))
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return a rational at least the epsilon of this delta."""
+        raise AssertionError("every loss defines its curve")
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return a rational at least the delta of this epsilon."""
+        raise AssertionError("every loss defines its curve")
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return a rational at least the Renyi divergence of this order."""
+        raise AssertionError("every loss defines its curve")
+
+    def group(self, k: int) -> Loss:
+        """Return the loss towards k units taken together."""
+        raise AssertionError("every loss defines its group privacy")
+
+    def __add__(self, other: Loss) -> Loss:
+        from discreet.dp.composition import composed
+
+        return composed([(1, self), (1, other)]) if isinstance(other, Loss) else NotImplemented
+
+    def __mul__(self, count: int) -> Loss:
+        from discreet.dp.composition import composed
+
+        return composed([(positive_integer(count, "count"), self)])
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True, slots=True)
+class Pure(Loss):
+    """Epsilon-DP. Its curve is randomised response's, which bounds that of every epsilon-DP release and is attained."""
+
+    pure_epsilon: Fraction
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return (e^E - e^epsilon) / (1 + e^E), at least 0."""
+        if epsilon >= self.pure_epsilon:
+            return _ZERO
+
+        def curve() -> arb:
+            whole = ball(self.pure_epsilon).exp()
+            return (whole - ball(epsilon).exp()) / (1 + whole)
+
+        return upper(curve)
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return ln(e^E - delta (1 + e^E)), at least 0 and at most E."""
+        if delta == 0 or self.pure_epsilon == 0:
+            return self.pure_epsilon
+
+        def inside() -> arb:
+            whole = ball(self.pure_epsilon).exp()
+            return whole - ball(delta) * (1 + whole)
+
+        reached = upper(inside)
+        return _ZERO if reached <= 1 else min(self.pure_epsilon, upper(lambda: ball(reached).log()))
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return ln[(e^(aE) + e^((1-a)E)) / (1 + e^E)] / (a - 1): at most a E^2 / 2, and at most E."""
+        whole, cap = self.pure_epsilon, min(order * self.pure_epsilon**2 / 2, self.pure_epsilon)
+        if whole == 0 or whole * order > 1 << 16:
+            return cap
+
+        def curve() -> arb:
+            power = (ball(order * whole)).exp() + ball((1 - order) * whole).exp()
+            return (power / (1 + ball(whole).exp())).log() / ball(order - 1)
+
+        return min(cap, upper(curve))
+
+    def group(self, k: int) -> Loss:
+        """Return k epsilon."""
+        return Pure(positive_integer(k, "k") * self.pure_epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate(Loss):
+    """(Epsilon, delta)-DP: with probability delta everything is lost, otherwise randomised response."""
+
+    base_epsilon: Fraction
+    base_delta: Fraction
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return delta + (1 - delta) times the pure curve."""
+        return self.base_delta + (1 - self.base_delta) * Fraction(Pure(self.base_epsilon).delta_bound(epsilon))
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return the pure curve's epsilon at (delta' - delta) / (1 - delta); infinite below delta."""
+        if delta < self.base_delta:
+            return math.inf
+        return Pure(self.base_epsilon).epsilon_bound((delta - self.base_delta) / (1 - self.base_delta))
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return infinity: nothing bounds the likelihood ratio inside the delta."""
+        return math.inf
+
+    def group(self, k: int) -> Loss:
+        """Return (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))."""
+        count, e = positive_integer(k, "k"), self.base_epsilon
+        delta = count * self.base_delta if e == 0 else _ZERO
+        if e > 0:
+            delta = upper(lambda: ball(self.base_delta) * ball(count * e).expm1() / ball(e).expm1())
+        return NonPrivate() if delta >= 1 else Approximate(count * e, delta)
+
+
+@dataclass(frozen=True, slots=True)
+class Zcdp(Loss):
+    """Rho-zCDP: Renyi divergence at most a rho at every order."""
+
+    rho: Fraction
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return the best order's delta."""
+        return delta_of_renyi(self.renyi, epsilon)
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return the best order's epsilon."""
+        return epsilon_of_renyi(self.renyi, delta)
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return a rho."""
+        return order * self.rho
+
+    def group(self, k: int) -> Loss:
+        """Return k^2 rho."""
+        return Zcdp(positive_integer(k, "k") ** 2 * self.rho)
+
+
+@dataclass(frozen=True, slots=True)
+class Rdp(Loss):
+    """A Renyi curve known at some orders; convexity of (a - 1) R(a) bounds it between them, nothing does above."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return the best order's delta."""
+        return delta_of_renyi(self.renyi, epsilon)
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return the best order's epsilon."""
+        return epsilon_of_renyi(self.renyi, delta)
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return the convex interpolation; the first value below the first order (R increases); infinity above."""
+        before = (Fraction(1), _ZERO)  # (a - 1) R(a) is 0 at a = 1
+        for a, value in self.points:
+            if order == a:
+                return value
+            if order < a:
+                share = (order - before[0]) / (a - before[0])
+                line = (1 - share) * (before[0] - 1) * before[1] + share * (a - 1) * value
+                return min(value, line / (order - 1))
+            before = (a, value)
+        return math.inf
+
+    def group(self, k: int) -> Loss:
+        """Return 3^j R at a / 2^j for a >= 2^(j+1), with 2^j the power of two at or above k; no k^2 rule exists."""
+        j = (positive_integer(k, "k") - 1).bit_length()
+        points = tuple((a / 2**j, 3**j * value) for a, value in self.points if a >= 2 ** (j + 1))
+        return Rdp(points) if points and j else (self if j == 0 else NonPrivate())
+
+
+@dataclass(frozen=True, slots=True)
+class NonPrivate(Loss):
+    """An event that protects nobody."""
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return 1."""
+        return Fraction(1)
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return infinity."""
+        return math.inf
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return infinity."""
+        return math.inf
+
+    def group(self, k: int) -> Loss:
+        """Return itself."""
+        return self
+
+
+def _as_float(value: Bound) -> float:
+    return float_up(value) if isinstance(value, Fraction) else value

@@ -1,0 +1,183 @@
+"""The contract that every mechanism signs, and what all additive noise shares.
+
+A mechanism knows its loss and its accuracy before it sees data. It has two doors: `release` takes plain numbers from
+whoever already holds them; `open` takes an `Exact` and a `Permit`, and is the only door inside a session.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast, overload
+
+import numpy as np
+
+from discreet.dp import grid, randomness
+from discreet.dp.grid import Reals
+from discreet.dp.inversion import Integers
+from discreet.dp.law import Law, smallest
+from discreet.dp.loss import Loss
+from discreet.dp.private import Exact, Permit
+from discreet.dp.rational import Number, positive, positive_integer, probability
+from discreet.dp.reals import ball, upper
+from discreet.dp.sensitivity import Sensitivity
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from discreet.dp.randomness import Stream
+
+Values = int | float | Integers | Reals | list[int] | list[float]
+"""What may be released: one number, or an array of them (NumPy, pandas, polars and Arrow arrays all are)."""
+
+
+class Mechanism(ABC):
+    """A randomised map from a value with bounded sensitivity to an output that may be shown."""
+
+    sensitivity: Sensitivity
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The privacy curve of one release."""
+
+    @abstractmethod
+    def law(self, value: int) -> Law:
+        """Return the exact law of the output at an integer value."""
+
+    @abstractmethod
+    def _release(self, values: Values, stream: Stream) -> Values:
+        """Return the output for plain values, drawn from a stream."""
+
+    @abstractmethod
+    def _covers(self, sensitivity: Sensitivity) -> bool:
+        """Return whether the guarantee holds for a value of this sensitivity."""
+
+    def open(self, exact: Exact, permit: Permit) -> Values:
+        """Release a private value: the loss is taken from the permit first, then the value is read.
+
+        Guarantee: the output has the loss that was taken; a value more sensitive than this mechanism expects, or
+          under another relation, is refused before anything is taken.
+        """
+        if not isinstance(exact, Exact) or not isinstance(permit, Permit):
+            raise InvalidParameter("open takes an Exact and a Permit; for plain numbers use release(values).")
+        theirs = exact.sensitivity
+        if theirs.neighbours is not self.sensitivity.neighbours or not self._covers(theirs):
+            raise InvalidParameter(
+                "the value is more sensitive than this mechanism expects; build it from exact.sensitivity."
+            )
+        permit.take(self.loss)
+        return self._release(exact._value, randomness.system())
+
+
+class AdditiveNoise(Mechanism):
+    """Noise of one law added to every number: on the integers as it is, on a public grid for real numbers."""
+
+    @property
+    @abstractmethod
+    def _noise_scale(self) -> Fraction:
+        """The scale of the noise in units of the answer."""
+
+    @abstractmethod
+    def _norm(self, count: int) -> tuple[Fraction, Fraction]:
+        """Return the sensitivity in the norm of this noise, and how far `count` moves of 1 reach in it."""
+
+    @abstractmethod
+    def _sampler(self, scale: Fraction) -> grid.Sampler:
+        """Return the sampler of the law at a scale in steps."""
+
+    @abstractmethod
+    def _beyond(self, steps: int, scale: Fraction) -> arb:
+        """Return the ball around P(|noise| > steps), for an integer number of steps and a scale in steps."""
+
+    @overload
+    def release(self, values: int) -> int: ...
+    @overload
+    def release(self, values: float) -> float: ...
+    @overload
+    def release(self, values: Integers | list[int]) -> Integers: ...
+    @overload
+    def release(self, values: Reals | list[float]) -> Reals: ...
+    def release(self, values: Values) -> Values:
+        """Return plain values with fresh noise: integers for integers, multiples of the public grid for real numbers.
+
+        NaN and infinity are refused by name. Whoever calls this has the values already, and accounts for `loss`.
+        """
+        if isinstance(values, Exact):
+            raise InvalidParameter("a private value is released by open(exact, permit), not by release.")
+        return self._release(values, randomness.system())
+
+    def _release(self, values: Values, stream: Stream) -> Values:
+        if isinstance(values, int) and not isinstance(values, bool):
+            return values + self._sampler(self._noise_scale).draw_one(stream)
+        array = grid.numbers(values)
+        released: Integers | Reals
+        if grid.is_real(array):
+            step = self.grid(max(1, array.size))
+            released = grid.release_real(array, step, self._sampler(self._scale_in_steps(step, array.size)), stream)
+        else:
+            released = grid.release_integers(cast(Integers, array), self._sampler(self._noise_scale), stream)
+        return released[()].item() if np.ndim(values) == 0 else released
+
+    def grid(self, count: int) -> Fraction:
+        """Return the step of the grid on which `count` real numbers are released: a power of two, and public."""
+        norm, reach = self._norm(positive_integer(count, "count"))
+        return grid.step_for(norm, reach, self._noise_scale)
+
+    def _scale_in_steps(self, step: Fraction, count: int) -> Fraction:
+        """Return the scale of the noise in steps, grown by what snapping to the grid adds to the sensitivity."""
+        norm, reach = self._norm(max(1, count))
+        return self._noise_scale * (1 + reach * step / norm) / step
+
+    def accuracy(self, *, failure_probability: Number, answers: int = 1, real: bool = False) -> Fraction:
+        """Return the least alpha with P(some of `answers` is off by more than alpha) <= failure_probability.
+
+        For integers it is exact in the law that is drawn; with `real=True` it is a multiple of the grid, plus half a
+        step for snapping.
+        """
+        beta, count = probability(failure_probability, "failure_probability"), positive_integer(answers, "answers")
+        step = self.grid(count) if real else Fraction(1)
+        scale = self._scale_in_steps(step, count) if real else self._noise_scale
+        steps = smallest(lambda a: upper(lambda: _any_of(self._beyond(a, scale), count)) <= beta)
+        return steps * step + (step / 2 if real else 0)
+
+
+def greatest_scale(
+    beyond: Callable[[int, Fraction], arb], *, alpha: Number, failure_probability: Number, answers: int
+) -> Fraction:
+    """Return the greatest scale, to 40 bits, at which integer answers keep within alpha, but for this chance."""
+    beta, count = probability(failure_probability, "failure_probability"), positive_integer(answers, "answers")
+    steps = int(positive(alpha, "alpha"))  # noise is an integer: off by more than alpha is off by more than this
+    if steps < 1:
+        raise InvalidParameter("alpha is at least 1: integer noise that is never off by 1 would be no noise.")
+
+    def fails(scale: Fraction) -> bool:
+        return upper(lambda: _any_of(beyond(steps, scale), count)) > beta
+
+    low, high = Fraction(1, 20), Fraction(1, 10)
+    if fails(low):
+        raise InvalidParameter("no noise is that accurate; ask for a larger alpha or failure_probability.")
+    while not fails(high):
+        low, high = high, 2 * high
+    while (high - low) * 2**40 > high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return low
+
+
+def _any_of(chance: arb, count: int) -> arb:
+    """Return 1 - (1 - p)^k without cancellation."""
+    return -(((-chance).log1p()) * ball(count)).expm1()
+
+
+def simulate(mechanism: Mechanism, value: Values, n: int, *, seed: int) -> list[Values]:
+    """Return n repeatable outputs at a public value, for teaching and plots.
+
+    Guarantee: none. The draws are a function of the seed: never give it a private value. An Exact is refused.
+    """
+    if isinstance(value, Exact):
+        raise InvalidParameter("simulate takes public values only; a private one is released by open(exact, permit).")
+    stream = randomness._SeededStream(seed)
+    return [mechanism._release(value, stream) for _ in range(positive_integer(n, "n"))]
