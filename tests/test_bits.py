@@ -33,9 +33,7 @@ def draws(source: str) -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
-)
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_only_one_file_draws_bits(path: Path) -> None:
     if path != THE_ONE:
         assert list(draws(path.read_text("utf-8"))) == []

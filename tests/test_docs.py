@@ -47,9 +47,7 @@ def test_few_examples_are_excused() -> None:
     assert flags.count(NO_RUN) <= MOST_NO_RUN
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.relative_to(ROOT).as_posix()
-)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_files_a_page_names_exist(page: Path) -> None:
     named = NAMED_FILE.findall(page.read_text("utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []

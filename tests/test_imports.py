@@ -10,9 +10,7 @@ HEAVY = ("scipy", "pyarrow", "duckdb", "sqlglot", "flint", "cryptography", "pand
 
 def heavy_after(statement: str) -> list[str]:
     code = f"{statement}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
-    run = subprocess.run(
-        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
+    run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return run.stdout.split()
 
 

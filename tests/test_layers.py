@@ -48,9 +48,7 @@ def imports(source: str, module: str, *, is_package: bool) -> Iterator[Import]:
                 parts = parts[: len(parts) - level + 1] if level > 1 else parts
                 prefix = ".".join([*parts, *([base] if base else [])])
                 yield from (Import(f"{prefix}.{alias.name}", at_load) for alias in names)
-            case ast.Call(
-                func=ast.Name(id="__import__") | ast.Attribute(attr="import_module"), args=[name, *_]
-            ):
+            case ast.Call(func=ast.Name(id="__import__") | ast.Attribute(attr="import_module"), args=[name, *_]):
                 # A computed name cannot be followed: only a package's __init__ may use one.
                 literal = name.value if isinstance(name, ast.Constant) else None
                 if isinstance(literal, str):

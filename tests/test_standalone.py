@@ -10,9 +10,7 @@ ROOT = Path(__file__).parents[1]
 OUTSIDE = "shared" + "/"  # in two pieces, so that this file passes too
 
 FORBIDDEN = {
-    "a folder beside the repository": re.compile(
-        r"(?<![\w-])(\.\./)" + OUTSIDE + r"|(?<![\w-])/[\w/.-]*/" + OUTSIDE
-    ),
+    "a folder beside the repository": re.compile(r"(?<![\w-])(\.\./)" + OUTSIDE + r"|(?<![\w-])/[\w/.-]*/" + OUTSIDE),
     "a path of one machine": re.compile(r"(?<![\w.}$)~-])/(home|Users|root|work|opt)/[\w.-]"),
     "a host of packages": re.compile(
         r"pypi" + r"\.(org|python|io)|python" + "hosted|://registry" + r"\.", re.IGNORECASE
@@ -25,15 +23,11 @@ def files() -> list[Path]:
     """The files of the repository: as git has them, and those it would add."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
-            "\0"
-        )
+        names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
         paths = [ROOT / name for name in names if name]
     except (FileNotFoundError, subprocess.CalledProcessError):  # an unpacked archive
         hidden = re.compile(r"/\.(?!ci/|gitignore)|__pycache__|\.egg-info")
-        paths = [
-            path for path in ROOT.rglob("*") if not hidden.search("/" + path.relative_to(ROOT).as_posix())
-        ]
+        paths = [path for path in ROOT.rglob("*") if not hidden.search("/" + path.relative_to(ROOT).as_posix())]
     return [path for path in paths if path.is_file()]
 
 
@@ -68,8 +62,6 @@ def test_a_pointer_outside_is_seen(text: str) -> None:
     assert faults(text) != []
 
 
-@pytest.mark.parametrize(
-    "text", ["a shared ledger", "src/discreet/dp", "~/work/x", "https://www.apache.org/licenses/"]
-)
+@pytest.mark.parametrize("text", ["a shared ledger", "src/discreet/dp", "~/work/x", "https://www.apache.org/licenses/"])
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert faults(text) == []

@@ -1,0 +1,170 @@
+"""Answers: every number has its error, in every form; post-processing changes no number."""
+
+import html.parser
+import sys
+from fractions import Fraction
+
+import pytest
+
+import discreet as dc
+from discreet.answer import Answer, Cost, Quote, percent
+
+
+def answer(**changes: object) -> Answer:
+    fields: dict[str, object] = {
+        "columns": {"sex": ("f", "f", "m", "m"), "ok": (False, True, False, True), "n": (10, -3, 20_000, 0)},
+        "errors": {"n": 30},
+        "epsilon": Fraction(1, 3),
+        "relation": "protects one row of t, added or removed",
+        "route": "direct",
+        "charged": Fraction(1, 10),
+    }
+    return Answer(**(fields | changes))  # type: ignore[arg-type]
+
+
+SINGLE = answer(columns={"n": (7,)})
+
+
+class TestForms:
+    @pytest.mark.parametrize("form", ["to_pandas", "to_polars", "to_arrow"])
+    def test_each_number_has_its_error_beside_it(self, form: str) -> None:
+        shown = getattr(answer(), form)()
+        names = shown.column_names if form == "to_arrow" else list(shown.columns)
+        assert names == ["sex", "ok", "n", "n_error"]
+        assert list(shown["n_error"].to_pylist() if form == "to_arrow" else shown["n_error"]) == [30] * 4
+        bare = getattr(answer(), form)(errors=False)
+        assert (bare.column_names if form == "to_arrow" else list(bare.columns)) == ["sex", "ok", "n"]
+
+    def test_pandas_has_plain_types_and_a_plain_index(self) -> None:
+        frame = answer().to_pandas()
+        assert frame.index.tolist() == [0, 1, 2, 3]
+        assert str(frame.dtypes["n"]) == "int64"
+        assert str(frame.dtypes["ok"]) == "bool"
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_a_missing_library_is_named(self, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ImportError, match=rf"pip install 'discreet\[{library}\]'"):
+            getattr(answer(), f"to_{library}")()
+
+    def test_a_single_number_has_a_value_and_an_error(self) -> None:
+        assert (SINGLE.value, SINGLE.error) == (7, 30)
+        for ask in ("value", "error"):
+            with pytest.raises(dc.NotSupported, match="use to_pandas"):
+                getattr(answer(), ask)
+
+
+class TestBytes:
+    def test_an_answer_survives(self) -> None:
+        again = Answer.from_bytes(answer().to_bytes())
+        assert again == answer()
+        assert (again.route, again.charged) == ("cache", 0)
+        assert again.to_bytes() == answer().to_bytes()
+
+    def test_what_was_charged_is_not_part_of_the_bytes(self) -> None:
+        assert answer(route="cache", charged=Fraction(0)).to_bytes() == answer().to_bytes()
+        assert answer(errors={"n": 31}).to_bytes() != answer().to_bytes()
+
+    def test_another_format_is_refused(self) -> None:
+        with pytest.raises(dc.NotSupported, match="another version"):
+            Answer.from_bytes(b'{"format": 2}')
+
+
+class TestArranged:
+    def test_names_columns_and_rows_change_and_numbers_do_not(self) -> None:
+        other = answer().arranged([("m", "n"), ("good", "ok"), ("gender", "sex"), ("again", "n")])
+        assert other.columns == {
+            "m": (10, 20_000, -3, 0),
+            "good": (False, False, True, True),
+            "gender": ("f", "m", "f", "m"),
+            "again": (10, 20_000, -3, 0),
+        }
+        assert other.errors == {"m": 30, "again": 30}
+
+    def test_the_same_names_change_nothing(self) -> None:
+        assert answer().arranged([(name, name) for name in answer().columns]) == answer()
+
+
+class TestText:
+    def test_a_table_with_errors(self) -> None:
+        assert repr(answer()).splitlines() == [
+            "sex  ok               n",
+            "f    False      10 ± 30",
+            "f    True       -3 ± 30",
+            "m    False  20,000 ± 30",
+            "m    True        0 ± 30",
+            "± at 95 %, each number for itself · direct, 10 % of the budget · protects one row of t, added or removed",
+        ]
+
+    def test_a_long_answer_is_cut_with_a_note(self) -> None:
+        many = answer(columns={"n": tuple(range(1000))})
+        assert "... 976 more rows" in repr(many)
+        assert len(repr(many).splitlines()) == 27
+        assert "976 more rows" in many._repr_html_()
+
+    def test_html_is_escaped_and_balanced(self) -> None:
+        class Balance(html.parser.HTMLParser):
+            open: list[str]
+
+            def handle_starttag(self, tag: str, attrs: object) -> None:
+                self.open.append(tag)
+
+            def handle_endtag(self, tag: str) -> None:
+                assert self.open.pop() == tag
+
+        hostile = answer(columns={"<b>": ("<script>alert(1)</script>",), "n": (1,)})
+        text = hostile._repr_html_()
+        assert "<script" not in text
+        parser = Balance()
+        parser.open = []
+        parser.feed(text)
+        assert parser.open == []
+
+    def test_shares_are_written_as_people_write_them(self) -> None:
+        assert [percent(Fraction(x)) for x in ("1", "1/10", "1/3", "0", "1e-6")] == [
+            "100 %",
+            "10 %",
+            "33.3 %",
+            "0 %",
+            "0.0001 %",
+        ]
+
+
+class TestBars:
+    def test_bars_end_at_the_number_and_whiskers_at_the_errors(self) -> None:
+        chart = answer(columns={"k": ("a", "b"), "n": (40, 90)}, errors={"n": 10}).bars(width=120, ascii_only=True)
+        first, second = chart.splitlines()
+        scale = (120 - 1 - len("90 ~ 10") - 5) / 100
+        for line, value in ((first, 40), (second, 90)):
+            bar = line[3:]
+            assert [bar.index(sign) for sign in "|+"] == [round((value - 10) * scale), round(value * scale)]
+            assert bar.rindex("|") == round((value + 10) * scale)
+        assert second.endswith("90 ~ 10")
+
+    @pytest.mark.parametrize("width", [1, 20, 40, 80, 200])
+    def test_the_width_is_kept_where_there_is_room(self, width: int) -> None:
+        lines = answer().bars(width=width).splitlines()
+        assert len(lines) == 4
+        assert all(len(line) <= max(width, 42) for line in lines)
+
+    def test_odd_numbers_are_drawn(self) -> None:
+        for values in ((0,), (-5,), (-5, 3), (10**12, 1)):
+            drawn = answer(columns={"k": range(len(values)), "n": values}, errors={"n": 2}).bars(width=60)
+            assert len(drawn.splitlines()) == len(values)
+
+    def test_a_terminal_without_the_signs_gets_ascii(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Terminal:
+            encoding = "latin-1"
+
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        assert answer().bars(width=60).isascii()
+        Terminal.encoding = "utf-8"
+        assert "█" in answer().bars(width=60)
+
+    def test_a_single_number_has_a_bar(self) -> None:
+        assert SINGLE.bars(width=50, ascii_only=True).startswith("n ")
+
+
+def test_a_quote_is_read_at_a_glance() -> None:
+    quote = Quote(Cost(Fraction(1, 10), dc.dp.Loss.pure(epsilon="0.1"), 10), {"n": 30}, "direct", "Advice.")
+    assert repr(quote) == "10 % of the budget (10 like this one fit) · n ± 30 at 95 % · direct\nAdvice."

@@ -1,0 +1,145 @@
+"""Tables: what is declared, what is refused, and that a copy is a copy."""
+
+from datetime import date
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.engine.source import File, Frame, source_of
+
+SEX = dc.Category(["Female", "Male"])
+COLUMNS = {"sex": SEX, "age": dc.Integer(0, 110)}
+FRAME = pd.DataFrame({"sex": ["Male", "Female", None], "age": [1, 2, 3], "extra": [1, 2, 3]})
+
+
+class TestDeclarations:
+    def test_a_file_gives_its_name(self) -> None:
+        assert dc.Table("some/visits.parquet", columns=COLUMNS).name == "visits"
+        assert dc.Table(Path("visits.CSV"), columns=COLUMNS, name="v").name == "v"
+
+    def test_a_frame_needs_a_name(self) -> None:
+        with pytest.raises(dc.InvalidParameter, match='add name="visits"'):
+            dc.Table(FRAME, columns=COLUMNS)
+
+    @pytest.mark.parametrize("name", ["", "my visits", "a;b", '"', "1a", "x" * 64, 3])
+    def test_a_name_can_stand_in_from(self, name: str) -> None:
+        with pytest.raises(dc.InvalidParameter, match="letters, digits and _"):
+            dc.Table(FRAME, columns=COLUMNS, name=name)
+
+    @pytest.mark.parametrize("bound", ["unit", "rows_per_unit", "groups_per_unit", "rows_per_group"])
+    def test_a_unit_is_a_row_and_the_refusal_says_what_to_write(self, bound: str) -> None:
+        with pytest.raises(dc.NotSupported, match=rf"every row is its own unit.*Leave {bound}= out"):
+            dc.Table(FRAME, columns=COLUMNS, name="t", **{bound: 1})  # type: ignore[arg-type]
+
+    def test_no_table_is_public(self) -> None:
+        with pytest.raises(dc.NotSupported, match="leave public= out"):
+            dc.Table(FRAME, columns=COLUMNS, name="t", public=True)
+
+    def test_unknown_options_are_refused(self) -> None:
+        with pytest.raises(TypeError):
+            dc.Table(FRAME, columns=COLUMNS, name="t", rows_per_units=3)  # type: ignore[call-arg]
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            ({}, "a table declares its columns"),
+            ({"sex": ["Female", "Male"]}, "write for instance dc.Category"),
+            ({"sex": SEX, "SEX": SEX}, "SQL names ignore case"),
+            ({"": SEX}, "printable characters"),
+            ({"a\n": SEX}, "printable characters"),
+            ({3: SEX}, "printable characters"),
+            ({"COUNT(*)": SEX}, "rename it in the source"),
+        ],
+    )
+    def test_a_wrong_declaration_says_what_to_write(self, columns: dict[str, dc.Category], message: str) -> None:
+        with pytest.raises(dc.Refused, match=message):
+            dc.Table(FRAME, columns=columns, name="t")
+
+    @pytest.mark.parametrize("version", ["", "a\nb", 2])
+    def test_a_version_is_a_short_text(self, version: str) -> None:
+        with pytest.raises(dc.InvalidParameter, match="version is a short text"):
+            dc.Table(FRAME, columns=COLUMNS, name="t", version=version)
+
+    def test_columns_are_found_without_case_and_the_rest_is_invisible(self) -> None:
+        table = dc.Table(FRAME, columns=COLUMNS, name="t")
+        assert table.column("SEX") == "sex"
+        with pytest.raises(dc.NeedsDeclaration, match=r"declares no column 'extra'; it declares sex, age\."):
+            table.column("extra")
+
+    def test_the_description_is_public(self) -> None:
+        text = repr(dc.Table(FRAME, columns=COLUMNS, name="t", version="7"))
+        assert text.startswith("table t, version 7; every row is its own unit")
+        assert "Female" in text
+
+    def test_all_column_types_may_be_declared(self) -> None:
+        columns = {"a": dc.Real(0, 1), "b": dc.Date(date(2026, 1, 1), date(2026, 2, 1)), "c": dc.Text()}
+        assert set(dc.Table("x.parquet", columns=columns).columns) == {"a", "b", "c"}
+
+
+class TestSources:
+    def test_a_path_becomes_absolute(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        found = source_of("a.parquet", COLUMNS)
+        assert found == File(str((tmp_path / "a.parquet").resolve()), "parquet")
+
+    @pytest.mark.parametrize("path", ["*.parquet", "a[1].csv", "a?.parquet"])
+    def test_a_path_is_one_file(self, path: str) -> None:
+        with pytest.raises(dc.NotSupported, match="one table is one file"):
+            source_of(path, COLUMNS)
+
+    @pytest.mark.parametrize("source", ["a.xlsx", "visits", 3, None, [1], {"sex": ["Male"]}])
+    def test_other_sources_are_refused(self, source: object) -> None:
+        with pytest.raises(dc.InvalidParameter, match="a table is read from"):
+            source_of(source, COLUMNS)
+
+    def test_a_lazy_frame_is_collected_first(self) -> None:
+        with pytest.raises(dc.NotSupported, match=r"frame\.collect\(\)"):
+            source_of(pl.LazyFrame({"sex": ["Male"]}), {"sex": SEX})
+
+    def test_every_frame_gives_its_declared_columns(self) -> None:
+        arrow = pa.Table.from_pandas(FRAME)
+        for frame in (FRAME, pl.DataFrame({"sex": ["Male"], "age": [1], "extra": [1]}), arrow):
+            found = source_of(frame, COLUMNS)
+            assert isinstance(found, Frame)
+            assert found.rows.column_names == ["sex", "age"]
+
+    @pytest.mark.parametrize("frame", [FRAME, pl.DataFrame({"age": [1]}), pa.table({"age": [1]})])
+    def test_a_missing_column_is_named(self, frame: object) -> None:
+        with pytest.raises(dc.InvalidParameter, match="0 columns 'no'"):
+            source_of(frame, {"no": SEX})
+
+    def test_what_happens_to_the_frame_later_changes_nothing(self) -> None:
+        frame = FRAME.copy()
+        found = source_of(frame, COLUMNS)
+        frame.loc[:, "age"] = 99
+        frame["age"].to_numpy(copy=False)
+        assert isinstance(found, Frame)
+        assert found.rows["age"].to_pylist() == [1, 2, 3]
+
+    def test_an_object_column_keeps_what_was_declared_and_the_rest_is_null(self) -> None:
+        odd = [3, 2.5, "x", None, True, float("nan"), 10**400, object(), b"x", "\ud800"]
+        frame = pd.DataFrame({"a": pd.Series(odd, dtype=object)})
+        numbers = source_of(frame, {"a": dc.Integer(0, 9)})
+        texts = source_of(frame, {"a": dc.Category(["x"])})
+        flags = source_of(frame, {"a": dc.Boolean()})
+        assert isinstance(numbers, Frame)
+        assert isinstance(texts, Frame)
+        assert isinstance(flags, Frame)
+        assert numbers.rows["a"].to_pylist() == [3.0, 2.5, *[None] * 8]
+        assert texts.rows["a"].to_pylist() == [None, None, "x", *[None] * 7]
+        assert flags.rows["a"].to_pylist() == [*[None] * 4, True, *[None] * 5]
+
+
+def test_the_census_ships_with_the_package() -> None:
+    import pyarrow.parquet as pq
+
+    table = dc.census()
+    assert isinstance(table.source, File)
+    rows = pq.read_table(table.source.path, columns=list(table.columns))
+    assert rows.num_rows == 48_842
+    for column, domain in table.columns.items():  # the declarations cover the file, but were not made from it
+        assert {value for value in rows[column].to_pylist() if value is not None} <= set(domain.values), column  # type: ignore[union-attr]
