@@ -51,6 +51,10 @@ class Composition(Loss):
         """Return the sum of the curves."""
         return sum((count * part.renyi(order) for count, part in self.parts), start=_ZERO)
 
+    def rho_bound(self) -> Bound:
+        """Return the sum of rho."""
+        return sum((count * part.rho_bound() for count, part in self.parts), start=_ZERO)
+
     def group(self, k: int) -> Loss:
         """Return the composition of the groups."""
         return composed([(count, part.group(k)) for count, part in self.parts])

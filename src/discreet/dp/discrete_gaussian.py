@@ -36,13 +36,18 @@ class DiscreteGaussian(AdditiveNoise):
     sigma: Fraction
 
     def __init__(self, *, sensitivity: Sensitivity, rho: Number | None = None, sigma: Number | None = None) -> None:
-        if not isinstance(sensitivity, Sensitivity) or (rho is None) == (sigma is None):
-            raise InvalidParameter("DiscreteGaussian takes sensitivity= and exactly one of rho= and sigma=.")
-        l2 = sensitivity.l2
-        wanted = sqrt_up(l2 * l2 / (2 * positive(rho, "rho"))) if rho is not None else positive(sigma or 0, "sigma")
+        if not isinstance(sensitivity, Sensitivity):
+            raise InvalidParameter("sensitivity is a dp.Sensitivity, for instance dp.Sensitivity.counting(...).")
+        match rho, sigma:
+            case r, None if r is not None:
+                wanted = sqrt_up(sensitivity.l2**2 / (2 * positive(r, "rho")))
+            case None, s if s is not None:
+                wanted = positive(s, "sigma")
+            case _:
+                raise InvalidParameter("DiscreteGaussian takes exactly one of rho= and sigma=.")
         object.__setattr__(self, "sensitivity", sensitivity)
         object.__setattr__(self, "sigma", wanted)
-        GaussianSampler.check(wanted)
+        GaussianSampler.check(wanted, "discrete")
 
     @property
     def loss(self) -> Loss:

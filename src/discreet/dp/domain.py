@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from types import MappingProxyType
+from typing import SupportsIndex
 
 from discreet.dp.rational import Number, positive, positive_integer, rational
 from discreet.errors import InvalidParameter
@@ -26,7 +27,8 @@ class Category:
     values: tuple[str | int, ...]
 
     def __init__(self, values: Sequence[str | int]) -> None:
-        if isinstance(values, str) or not all(isinstance(v, str | int) and not isinstance(v, bool) for v in values):
+        kinds = {type(v) if isinstance(v, str | int) else None for v in values}
+        if isinstance(values, str | Set) or kinds & {bool, None}:
             raise InvalidParameter("Category takes a list of strings or of whole numbers.")
         if not values or len(set(values)) < len(values) or len({type(v) for v in values}) > 1:
             raise InvalidParameter("Category takes at least one value, each once, all of one kind.")
@@ -156,7 +158,7 @@ class Datetime:
             raise InvalidParameter(
                 f"zone is the name of a time zone, for instance 'Europe/Zurich'; got {zone!r}."
             ) from None
-        if step[-1:] not in _SECONDS or not step[:-1].isdigit() or int(step[:-1]) < 1:
+        if step[-1:] not in _SECONDS or not step[:-1].isdecimal() or int(step[:-1]) < 1:
             raise InvalidParameter(f"step is a number and one of s, m, h, d, for instance '5m'; got {step!r}.")
         if (
             not (isinstance(first, datetime) and isinstance(last, datetime))
@@ -244,6 +246,11 @@ class Universe:
     def __iter__(self) -> Iterator[dict[str, Value]]:
         return (self.row(cell) for cell in range(self.size))
 
+    def __eq__(self, other: object) -> bool:  # the order of the columns numbers the cells
+        if not isinstance(other, Universe):
+            return NotImplemented
+        return tuple(self.columns.items()) == tuple(other.columns.items())
+
     def __hash__(self) -> int:
         return hash(tuple(self.columns.items()))
 
@@ -252,6 +259,10 @@ def _place(column: Finite, name: str, value: Value) -> int:
     try:
         if isinstance(value, bool) != isinstance(column, Boolean):
             raise ValueError
+        if isinstance(column, Integer):
+            if not isinstance(value, SupportsIndex):
+                raise ValueError
+            value = value.__index__()  # a range searches from end to end for anything but an int
         return column.values.index(value)
     except ValueError:
         raise InvalidParameter(f"{value!r} is not a declared value of column {name!r}.") from None

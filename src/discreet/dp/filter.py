@@ -35,6 +35,11 @@ class Charge:
     amount: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        parts = (self.amount, self.delta)
+        if not all(isinstance(part, Fraction) and part.numerator >= 0 for part in parts):
+            raise InvalidParameter("a charge is at least 0, in exact rationals.")
+
     def __add__(self, other: Charge) -> Charge:
         return Charge(_rounded_up(self.amount + other.amount), _rounded_up(self.delta + other.delta))
 
@@ -116,6 +121,8 @@ class Budget:
 
     def charge(self, loss: Loss) -> Charge | None:
         """Return what a loss costs in this currency, rounded up; None if this budget can never admit it."""
+        if not isinstance(loss, Loss):
+            raise InvalidParameter("a budget is charged with a dp.Loss, for instance dp.Loss.pure(epsilon=0.1).")
         core, delta = _without_delta(loss)
         if delta and not self.delta_add:
             return None
@@ -137,20 +144,19 @@ class Budget:
         wanted = positive(epsilon, "epsilon")
         if self.epsilon is None:
             raise InvalidParameter("this budget is stated in rho; ask with rho= or loss=.")
-        if self.is_pure:
-            return Pure(wanted)
-        share = wanted / self.epsilon * self.cap.amount / self.order
+        share = wanted / self.epsilon * self.cap.amount / self.order if self.delta else wanted
         if wanted >= self.epsilon:
-            return Zcdp(share)
-        order, allowed = session_order(wanted, self.delta - self.delta_add)
-        if allowed <= 0:
-            raise InvalidParameter(
-                "this epsilon is too small to buy anything at the delta of the budget; ask for more."
-            )
-        return Zcdp(min(share, allowed / order))
+            return Zcdp(share) if self.delta else Pure(share)
+        if self.delta:
+            order, allowed = session_order(wanted, self.delta - self.delta_add)
+            share = min(share, allowed / order)
+        bought = -quantise_up(-share)  # 40 digits, rounded down: then every sum of prices is exact, in any order
+        if bought <= 0:
+            raise InvalidParameter("this epsilon is too small to buy anything of this budget; ask for more.")
+        return Zcdp(bought) if self.delta else Pure(bought)
 
     def share(self, charge: Charge) -> Fraction:
-        """Return the part of the budget that a charge takes: additive, and 1 for the whole."""
+        """Return the part of the budget that a charge takes: 1 for the whole, and additive in each account."""
         parts = [charge.amount / self.cap.amount]
         if self.delta_add:
             parts.append(charge.delta / self.delta_add)
@@ -212,8 +218,6 @@ class PrivacyFilter:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _open: dict[int, tuple[Permit, Settlement]] = field(default_factory=dict, repr=False, compare=False)
 
-    mints_permits = True
-
     def admit(self, loss: Loss) -> bool:
         """Spend a loss if all of it fits, and say whether it did."""
         return self._spend(self.budget.charge(loss))
@@ -225,7 +229,7 @@ class PrivacyFilter:
             raise BudgetExceeded("this budget admits no release with such a loss, at any price.")
         if not self._spend(charge):
             raise BudgetExceeded(self.refusal(charge))
-        permit = Permit(self.budget, charge, minted_by=self)
+        permit = Permit._mint(self.budget, charge)
         if settlement is not Settlement.FULL:
             self._open[id(permit)] = (permit, settlement)
         return permit
@@ -237,7 +241,7 @@ class PrivacyFilter:
             raise NotSupported("this reservation owes its full price; only a threshold test is settled on its hits.")
         back = permit.close()
         with self._lock:
-            self.spent = self.spent - back
+            self.spent = self.spent - back + Charge()  # the sum rounds up, so that the total stays short
 
     def refusal(self, charge: Charge) -> str:
         """Return the sentence that refuses a charge, in shares of the budget."""
@@ -245,7 +249,7 @@ class PrivacyFilter:
         return f"the question costs {float(asked):.4%} of the budget and {float(left):.4%} is left."
 
     def _spend(self, charge: Charge | None) -> bool:
-        if charge is None or charge.amount < 0 or charge.delta < 0:
+        if charge is None:
             return False
         with self._lock:
             total, cap = self.spent + charge, self.budget.cap

@@ -66,7 +66,7 @@ class Gaussian(AdditiveNoise):
                 raise InvalidParameter("Gaussian takes epsilon= with delta=, or exactly one of sigma=, rho=, mu=.")
         object.__setattr__(self, "sensitivity", sensitivity)
         object.__setattr__(self, "sigma", wanted if sigma is not None else short_up(wanted))
-        GaussianSampler.check(self.sigma)
+        GaussianSampler.check(self.sigma, "rounded")
 
     @classmethod
     def classical(cls, *, sensitivity: Sensitivity, epsilon: Number, delta: Number) -> Gaussian:
@@ -132,7 +132,10 @@ class Gaussian(AdditiveNoise):
         return _l2(self.sensitivity), sqrt_up(Fraction(count))
 
     def _sampler(self, scale: Fraction) -> GaussianSampler:
-        return gaussian_sampler(short_up(scale), "rounded")
+        return gaussian_sampler(scale, "rounded")
+
+    def _scale_in_steps(self, step: Fraction, count: int) -> Fraction:
+        return short_up(AdditiveNoise._scale_in_steps(self, step, count))
 
     def _beyond(self, steps: int, scale: Fraction) -> arb:
         return _beyond(steps, scale)

@@ -32,7 +32,8 @@ class GaussianLoss(Loss):
         """Return Phi(mu/2 - e/mu) - e^e Phi(-mu/2 - e/mu)."""
         if self.mu_squared == 0:
             return _ZERO
-        if epsilon**2 > (1 << 24) * self.mu_squared:  # below exp(-2^22): not worth the digits, and still an upper bound
+        beyond = epsilon - self.mu_squared / 2  # delta is at most Phi(-beyond / mu)
+        if beyond > 0 and beyond**2 > (1 << 24) * self.mu_squared:  # below exp(-2^23): not worth the digits
             return Fraction(1, 2**4096)
 
         def curve() -> arb:
@@ -62,6 +63,10 @@ class GaussianLoss(Loss):
     def renyi(self, order: Fraction) -> Bound:
         """Return a mu^2 / 2."""
         return order * self.mu_squared / 2
+
+    def rho_bound(self) -> Bound:
+        """Return mu^2 / 2."""
+        return self.mu_squared / 2
 
     def group(self, k: int) -> Loss:
         """Return k mu."""

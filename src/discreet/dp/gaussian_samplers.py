@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.dp.inversion import Integers, Inversion
 from discreet.dp.randomness import Stream, Words
+from discreet.dp.rational import float_up
 from discreet.dp.reals import ball, precision
 from discreet.dp.samplers import in_chunks
 from discreet.errors import InvalidParameter
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
 
 Law = Literal["rounded", "discrete"]
 
-LEAST_SIGMA = Fraction(1, 20)
-"""Below it rounded noise is 0 but for less than 2^-73: a mechanism that publishes its input."""
+LEAST_SIGMA: dict[Law, Fraction] = {"rounded": Fraction(1, 18), "discrete": Fraction(1, 9)}
+"""Below 1/19 and 1/10 noise is 0 but for less than 2^-64: a mechanism that publishes its input."""
 GREATEST_SIGMA = Fraction(2**52)
 
 _DIRECT = 64  # scales up to this are inverted directly
 _TAIL = 8  # outcomes are stored up to 8 sigma, beyond which lies less than 2^-49
+_MOST_TERMS = 1 << 22  # of a sum: some seconds
 _FRACTION_BITS = 32  # of the place inside a unit, before more are drawn
+_FAR = 2**20  # cells from here on are left to ball arithmetic
 _SLACK = 2.0**-28  # above every error of the float evaluation of exp(-x): arithmetic 2^-45, fraction 2^-33
 
 
@@ -56,6 +59,8 @@ class Sums:
         if kept is None or len(kept[0]) <= n + 1:
             base = (ball(-1 / (2 * self._sigma**2))).exp()
             last = max(n + 2, int(self._sigma * math.isqrt(2 * ctx.prec)) + 2)
+            if last > _MOST_TERMS:
+                raise InvalidParameter("a discrete Gaussian this wide cannot be summed exactly; use dp.Gaussian.")
             terms, sums, ratio = [arb(1)], [arb(1)], base
             for _ in range(last):
                 terms.append(terms[-1] * ratio)
@@ -165,13 +170,15 @@ class _Cells:
         known = np.asarray(halves if self._law == "rounded" else halves >> 1 << 1, dtype=np.float64)
         place = known + (fractions * 2.0**-_FRACTION_BITS if self._law == "rounded" else 0.0)
         place *= 2.0 ** -(self._digits + 1)
-        exponent = place * (2.0 * np.minimum(cell, 2**20).astype(np.float64) + place) * float(1 / (2 * self._sigma**2))
+        exponent = place * (2.0 * np.minimum(cell, _FAR).astype(np.float64) + place) * float(1 / (2 * self._sigma**2))
         chance = _exp_minus(exponent)
         accepted = coin < chance
-        unsure = (np.abs(coin - chance) <= _SLACK) | (exponent > 0.5)
+        unsure = (np.abs(coin - chance) <= _SLACK) | (exponent > 0.5) | (cell >= _FAR)
         for i in np.flatnonzero(unsure):
             coin_bits = int(coins[i]) << 32 | int(lower[i])
             accepted[i] = self._decide_one(stream, int(cell[i]), int(halves[i]), int(fractions[i]), coin_bits)
+        fractions.fill(0)
+        lower.fill(0)
         return np.asarray(accepted)
 
     def _decide_one(self, stream: Stream, cell: int, halves: int, fraction: int, coin: int) -> bool:
@@ -224,13 +231,13 @@ def _low_bits(stream: Stream, count: int, bits: int) -> Integers:
 class GaussianSampler:
     """One of the two Gaussian laws on the integers, at one scale.
 
-    Guarantee: the law is exact for every rational sigma in [LEAST_SIGMA, GREATEST_SIGMA].
+    Guarantee: the law is exact for every rational sigma in [LEAST_SIGMA[law], GREATEST_SIGMA].
     Source: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020 (the discrete law, and
       rejection from an envelope on the integers); von Neumann, 1951 (a uniform coin compared digit by digit).
     """
 
     def __init__(self, sigma: Fraction, law: Law) -> None:
-        self.check(sigma)
+        self.check(sigma, law)
         self.sigma, self.law = sigma, law
         self._cells: _Cells | None = None
         if sigma <= _DIRECT:
@@ -240,12 +247,12 @@ class GaussianSampler:
             self._cells = _Cells(sigma / 2**digits, digits, law)
 
     @staticmethod
-    def check(sigma: Fraction) -> None:
+    def check(sigma: Fraction, law: Law) -> None:
         """Refuse a scale that cannot be drawn, or that would be no noise."""
-        if not LEAST_SIGMA <= sigma <= GREATEST_SIGMA:
+        if not LEAST_SIGMA[law] <= sigma <= GREATEST_SIGMA:
             raise InvalidParameter(
-                f"Gaussian noise of {float(sigma):.3g} steps cannot be drawn: sigma lies between 1/20 (below, noise "
-                f"is 0 all but surely) and 2^52 steps; change epsilon, the sensitivity or the step."
+                f"Gaussian noise of {float_up(sigma):.3g} steps cannot be drawn: sigma lies between {LEAST_SIGMA[law]} "
+                f"(below, noise is 0 all but surely) and 2^52 steps; change epsilon, the sensitivity or the step."
             )
 
     def draw_one(self, stream: Stream) -> int:

@@ -39,18 +39,34 @@ class Sampler(Protocol):
 
 def numbers(values: ArrayLike) -> Integers | Reals:
     """Return values as an array of integers or of finite floats, or refuse them by name."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidParameter("release refuses masked values: fill or drop them first.")
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         return cast(Integers, array)
     if array.dtype.kind == "O" and all(isinstance(v, int) and not isinstance(v, bool) for v in array.ravel()):
         return array
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:  # a wider float would be rounded before it is snapped
         raise InvalidParameter(f"release takes integers or real numbers, not {array.dtype}; convert them first.")
     if np.isnan(array).any():
         raise InvalidParameter("release refuses NaN: replace or drop missing values first.")
     if np.isinf(array).any():
         raise InvalidParameter("release refuses infinity: clamp values to public bounds first.")
-    return array.astype(np.float64)
+    array = array.astype(np.float64)
+    return array if isinstance(values, np.ndarray) else _not_rounded(values, array)
+
+
+def _not_rounded(values: ArrayLike, array: Reals) -> Integers | Reals:
+    """Return the array that NumPy made, unless it rounded an integer to a float: a neighbour may round far away."""
+    if not (np.abs(array) >= 2**53).any():
+        return array
+    listed = np.asarray(values, dtype=object)
+    whole = [isinstance(v, int | np.integer) for v in listed.ravel()]
+    if all(whole):
+        return np.array([int(v) for v in listed.ravel()], dtype=object).reshape(array.shape)
+    if any(whole):
+        raise InvalidParameter("release refuses integers beyond 2^53 among real numbers: give all as one or the other.")
+    return array
 
 
 def is_real(array: Integers | Reals) -> TypeGuard[Reals]:
@@ -69,7 +85,7 @@ def _added(values: Integers, noise: Integers) -> Integers:
     if not wide:
         return values.astype(np.int64) + noise
     total = values.astype(object) + noise.astype(object)
-    return np.clip(total, -(2**63), 2**63 - 1).astype(np.int64) if values.dtype != object else total
+    return total if values.dtype == object else np.asarray(np.clip(total, -(2**63), 2**63 - 1), dtype=np.int64)
 
 
 def _fits(values: Integers, noise: Integers) -> bool:

@@ -26,6 +26,7 @@ Integers = NDArray[np.int64]
 """Integers of any width; in the rarest draws, Python integers in an object array."""
 
 _OPEN = -(2**15)  # the entry of a 16-bit cell in which the outcome is not decided
+_NARROW = 2**13  # greater labels are Python integers, so that shifting the others by 49 digits fits 64 bits
 _FEW = 256  # below it, 64-bit words and a binary search beat the table
 
 
@@ -73,10 +74,11 @@ class Inversion:
         drawn = self._look_up().take(words)
         undecided = np.flatnonzero(drawn == _OPEN)
         if undecided.size:
-            longer = words[undecided].astype(np.uint64) << np.uint64(48) | stream.words(
-                undecided.size, 64
-            ) >> np.uint64(16)
+            longer = stream.words(undecided.size, 64)
+            longer >>= np.uint64(16)
+            longer |= words[undecided].astype(np.uint64) << np.uint64(48)
             found = self._locate(stream, longer)
+            longer.fill(0)
             drawn = drawn.astype(object) if found.dtype == object else drawn
             drawn[undecided] = found
         words.fill(0)
@@ -89,7 +91,7 @@ class Inversion:
         located = labels[below]
         for place in np.flatnonzero((below < at_most) | (below == floors.size)):
             value = self._settle(stream, int(words[place]), int(below[place]))
-            if not -(2**15) < value < 2**15:
+            if not -_NARROW < value < _NARROW:
                 located = located.astype(object)
             located[place] = value
         return located

@@ -40,10 +40,14 @@ class Laplace(AdditiveNoise):
     scale: Fraction
 
     def __init__(self, *, sensitivity: Sensitivity, epsilon: Number | None = None, scale: Number | None = None) -> None:
-        if (epsilon is None) == (scale is None):
-            raise InvalidParameter("Laplace takes exactly one of epsilon= and scale=.")
         l1 = _l1(sensitivity)
-        wanted = l1 / positive(epsilon, "epsilon") if epsilon is not None else positive(scale or 0, "scale")
+        match epsilon, scale:
+            case e, None if e is not None:
+                wanted = l1 / positive(e, "epsilon")
+            case None, b if b is not None:
+                wanted = positive(b, "scale")
+            case _:
+                raise InvalidParameter("Laplace takes exactly one of epsilon= and scale=.")
         object.__setattr__(self, "sensitivity", sensitivity)
         object.__setattr__(self, "scale", wanted)
         DiscreteLaplace.check(wanted)

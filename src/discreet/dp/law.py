@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ class Law:
     center: int
     mass: Callable[[int], arb]
     beyond: Callable[[int], arb]
-    support: tuple[int, ...] | None = None
+    support: Sequence[int] | None = None
 
     def probability(self, outcome: int) -> float:
         """Return P(output = outcome) to the nearest float."""
@@ -44,7 +44,7 @@ class Law:
     def outcomes(self, *, failure_probability: Fraction) -> tuple[int, ...]:
         """Return the outcomes around the center that are missed with at most this probability."""
         if self.support is not None:
-            return self.support
+            return tuple(self.support)
         radius = smallest(lambda a: bounds(lambda: self.beyond(a))[1] <= failure_probability)
         return tuple(range(self.center - radius, self.center + radius + 1))
 

@@ -92,6 +92,12 @@ class Loss:
         """Return the loss of an event that protects nobody; no budget admits it."""
         return NonPrivate()
 
+    def __post_init__(self) -> None:
+        fields: tuple[str, ...] = self.__slots__
+        parts = [getattr(self, name) for name in fields]
+        if not all(isinstance(part, tuple) or (isinstance(part, Fraction) and part >= 0) for part in parts):
+            raise InvalidParameter("a loss is at least 0, in exact rationals.")
+
     def epsilon(self, *, delta: Number) -> float:
         """Return the least epsilon at this delta, rounded up; infinite where the curve never falls that low."""
         share = non_negative(delta, "delta")
@@ -112,6 +118,10 @@ class Loss:
     def renyi(self, order: Fraction) -> Bound:
         """Return a rational at least the Renyi divergence of this order."""
         raise AssertionError("every loss defines its curve")
+
+    def rho_bound(self) -> Bound:
+        """Return a rational at least the rho of zCDP; infinite where there is none."""
+        return math.inf
 
     def group(self, k: int) -> Loss:
         """Return the loss towards k units taken together."""
@@ -149,15 +159,11 @@ class Pure(Loss):
 
     def epsilon_bound(self, delta: Fraction) -> Bound:
         """Return ln(e^E - delta (1 + e^E)), at least 0 and at most E."""
-        if delta == 0 or self.pure_epsilon == 0:
-            return self.pure_epsilon
-
-        def inside() -> arb:
-            whole = ball(self.pure_epsilon).exp()
-            return whole - ball(delta) * (1 + whole)
-
-        reached = upper(inside)
-        return _ZERO if reached <= 1 else min(self.pure_epsilon, upper(lambda: ball(reached).log()))
+        whole = self.pure_epsilon
+        if delta == 0 or whole == 0:
+            return whole
+        kept = upper(lambda: 1 - ball(delta) * (1 + ball(-whole).exp()))
+        return _ZERO if kept <= 0 else max(_ZERO, min(whole, whole + upper(lambda: ball(kept).log())))
 
     def renyi(self, order: Fraction) -> Bound:
         """Return ln[(e^(aE) + e^((1-a)E)) / (1 + e^E)] / (a - 1): at most a E^2 / 2, and at most E."""
@@ -171,9 +177,41 @@ class Pure(Loss):
 
         return min(cap, upper(curve))
 
+    def rho_bound(self) -> Bound:
+        """Return E^2 / 2."""
+        return self.pure_epsilon**2 / 2
+
     def group(self, k: int) -> Loss:
         """Return k epsilon."""
         return Pure(positive_integer(k, "k") * self.pure_epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRange(Loss):
+    """A choice whose log probability ratio ranges over an interval of length E: epsilon-DP, and E^2 / 8 - zCDP."""
+
+    range_epsilon: Fraction
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return the lesser of the pure curve's and the best order's delta."""
+        pure = Pure(self.range_epsilon).delta_bound(epsilon)
+        return min(pure, delta_of_renyi(self.renyi, epsilon)) if pure else pure
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return the lesser of the pure curve's and the best order's epsilon."""
+        return min(Pure(self.range_epsilon).epsilon_bound(delta), epsilon_of_renyi(self.renyi, delta))
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return a E^2 / 8, or the pure curve's where that is less."""
+        return min(order * self.range_epsilon**2 / 8, Pure(self.range_epsilon).renyi(order))
+
+    def rho_bound(self) -> Bound:
+        """Return E^2 / 8."""
+        return self.range_epsilon**2 / 8
+
+    def group(self, k: int) -> Loss:
+        """Return k times the range."""
+        return BoundedRange(positive_integer(k, "k") * self.range_epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +261,10 @@ class Zcdp(Loss):
     def renyi(self, order: Fraction) -> Bound:
         """Return a rho."""
         return order * self.rho
+
+    def rho_bound(self) -> Bound:
+        """Return rho."""
+        return self.rho
 
     def group(self, k: int) -> Loss:
         """Return k^2 rho."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast, overload
 
-import numpy as np
-
 from discreet.dp import grid, randomness
 from discreet.dp.grid import Reals
 from discreet.dp.inversion import Integers
@@ -116,10 +114,12 @@ class AdditiveNoise(Mechanism):
         released: Integers | Reals
         if grid.is_real(array):
             step = self.grid(max(1, array.size))
-            released = grid.release_real(array, step, self._sampler(self._scale_in_steps(step, array.size)), stream)
+            sampler = self._sampler(self._scale_in_steps(step, array.size))
+            released = grid.release_real(array.ravel(), step, sampler, stream)
         else:
-            released = grid.release_integers(cast(Integers, array), self._sampler(self._noise_scale), stream)
-        return released[()].item() if np.ndim(values) == 0 else released
+            sampler = self._sampler(self._noise_scale)
+            released = grid.release_integers(cast(Integers, array.ravel()), sampler, stream)
+        return released.item() if array.ndim == 0 else released.reshape(array.shape)
 
     def grid(self, count: int) -> Fraction:
         """Return the step of the grid on which `count` real numbers are released: a power of two, and public."""

@@ -6,7 +6,8 @@ import threading
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
-from discreet.errors import BudgetExceeded, NotSupported
+from discreet.dp.sensitivity import Sensitivity
+from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
     from discreet.dp.filter import Budget, Charge
     from discreet.dp.loss import Loss
-    from discreet.dp.sensitivity import Sensitivity
 
 
 def _closed(self: object, *_: object, **__: object) -> NoReturn:
-    raise TypeError("a private value cannot be looked at; open it with mechanism.open(exact, permit).")
+    raise TypeError("a private value cannot be looked at or changed; open it with mechanism.open(exact, permit).")
+
+
+def _single(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError("a permit cannot be copied or stored; reserve another.")
 
 
 class Exact:
@@ -35,10 +39,15 @@ class Exact:
 
     __slots__ = ("_value", "sensitivity", "unit")
 
+    _value: int | NDArray[np.int64]
+    sensitivity: Sensitivity
+    unit: str
+
     def __init__(self, value: int | NDArray[np.int64], *, sensitivity: Sensitivity, unit: str) -> None:
-        self._value = value
-        self.sensitivity = sensitivity
-        self.unit = unit
+        if not isinstance(sensitivity, Sensitivity):
+            raise InvalidParameter("an Exact has a dp.Sensitivity: a value without one cannot be released.")
+        for name, part in (("_value", value), ("sensitivity", sensitivity), ("unit", unit)):
+            object.__setattr__(self, name, part)
 
     def __repr__(self) -> str:
         return f"Exact(unit={self.unit!r})"
@@ -53,6 +62,10 @@ class Exact:
     __int__ = __float__ = __complex__ = __index__ = __array__ = __bytes__ = _closed
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = __round__ = _closed
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _closed
+    __setattr__ = __delattr__ = _closed
+
+    def __dir__(self) -> list[str]:  # what browses an object by its names does not come upon the value
+        return ["sensitivity", "unit"]
 
 
 class Permit:
@@ -64,11 +77,20 @@ class Permit:
 
     __slots__ = ("_budget", "_left", "_lock", "reserved")
 
-    def __init__(self, budget: Budget, reserved: Charge, *, minted_by: object) -> None:
-        if not getattr(minted_by, "mints_permits", False):
-            raise NotSupported("a Permit is minted by reserve() of a PrivacyFilter or a ledger, never by hand.")
-        self._budget, self._left, self._lock = budget, reserved, threading.Lock()
-        self.reserved = reserved
+    _budget: Budget
+    _left: Charge
+    _lock: threading.Lock
+    reserved: Charge
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise NotSupported("a Permit is minted by reserve() of a PrivacyFilter or a ledger, never by hand.")
+
+    @classmethod
+    def _mint(cls, budget: Budget, reserved: Charge) -> Permit:
+        permit = object.__new__(cls)
+        permit._budget, permit._left, permit._lock = budget, reserved, threading.Lock()
+        permit.reserved = reserved
+        return permit
 
     def take(self, loss: Loss) -> None:
         """Spend a loss out of what is left, or refuse and leave everything as it was."""
@@ -92,4 +114,4 @@ class Permit:
     def __repr__(self) -> str:
         return f"Permit(left={self.left})"
 
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _closed
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _single

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -113,11 +114,13 @@ class RandomizedResponse(Mechanism):
 
     def law(self, value: int) -> Law:
         """Return the exact law of one report of this answer."""
+        if not 0 <= value < self.choices:
+            raise InvalidParameter(f"answers are whole numbers from 0 to {self.choices - 1}.")
 
         def mass(outcome: int) -> arb:
             return self.honest() if outcome == value else (1 - self.honest()) / (self.choices - 1)
 
-        return Law(value, mass, lambda _: 1 - self.honest(), support=tuple(range(self.choices)))
+        return Law(value, mass, lambda _: 1 - self.honest(), support=range(self.choices))
 
     def release(self, values: Values) -> Values:
         """Return one report for each answer; answers are 0, 1, ..., choices - 1 (or booleans, for two choices)."""
@@ -132,10 +135,11 @@ class RandomizedResponse(Mechanism):
         ):
             raise InvalidParameter(f"answers are whole numbers from 0 to {self.choices - 1}.")
         kept = self._honest_coins(stream, array.size).reshape(array.shape)
-        moved = array.astype(np.int64) + 1
+        truth = array.astype(np.int64)
+        moved = truth + 1
         if self.choices > 2:
             moved += uniform_below(stream, self.choices - 1, array.size).reshape(array.shape)
-        reports = np.where(kept, array, moved % self.choices)
+        reports = np.where(kept, truth, moved % self.choices)
         return int(reports) if reports.ndim == 0 else reports
 
     def _honest_coins(self, stream: Stream, count: int) -> NDArray[np.bool_]:
@@ -150,7 +154,7 @@ class RandomizedResponse(Mechanism):
         """
         beta, n = probability(failure_probability, "failure_probability"), positive_integer(respondents, "respondents")
         keep, other = self._chances()
-        return float(np.sqrt(np.log(2 / float(beta)) / (2 * n)) / (keep - other))
+        return math.sqrt(_log_ratio(beta) / (2 * n)) / (keep - other)
 
     @classmethod
     def for_accuracy(
@@ -158,12 +162,13 @@ class RandomizedResponse(Mechanism):
     ) -> RandomizedResponse:
         """Return the most private response whose estimate is off by more than alpha with at most this probability."""
         beta, n = probability(failure_probability, "failure_probability"), positive_integer(respondents, "respondents")
-        truth = np.sqrt(np.log(2 / float(beta)) / (2 * n)) / float(positive(alpha, "alpha"))  # = keep - other
+        wanted = positive(alpha, "alpha")
+        truth = float(Fraction(math.sqrt(_log_ratio(beta) / (2 * n))) / wanted)  # = keep - other
         if truth >= 1:
             raise InvalidParameter(
                 "even the truth from so few respondents is not that accurate; ask more, or for less."
             )
-        return cls(truth=Fraction(float(np.nextafter(truth, 1))), choices=choices)
+        return cls(truth=Fraction(math.nextafter(truth, 1)), choices=choices)
 
     def estimate(self, reports: Integers | list[int], *, confidence: float = 0.95) -> Estimate:
         """Return the unbiased estimate of the share of ones (of every answer, for more than two choices).
@@ -194,6 +199,11 @@ class RandomizedResponse(Mechanism):
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l1 is not None and sensitivity.l1 <= 2 * self.answers
+
+
+def _log_ratio(beta: Fraction) -> float:
+    """Return ln(2 / beta), also where beta is too small for a float."""
+    return math.log(2 * beta.denominator) - math.log(beta.numerator)
 
 
 @lru_cache(maxsize=32)

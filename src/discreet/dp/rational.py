@@ -10,6 +10,8 @@ from discreet.errors import InvalidParameter
 
 Number = int | float | str | Decimal | Fraction
 
+_MOST_BITS = 1 << 13  # beyond it no privacy parameter means anything, and arithmetic gets slow
+
 
 def rational(value: Number, name: str) -> Fraction:
     """Return the rational that the user wrote: a float means the decimal it prints as.
@@ -22,7 +24,10 @@ def rational(value: Number, name: str) -> Fraction:
     if isinstance(value, bool):
         raise InvalidParameter(f"{name} is a number, not {value!r}; write for instance {name}=1.")
     if isinstance(value, Fraction | int):
-        return Fraction(value)
+        whole = Fraction(value)
+        if max(whole.numerator.bit_length(), whole.denominator.bit_length()) > _MOST_BITS:
+            raise InvalidParameter(f"{name} has too many digits; write a number of at most a thousand.")
+        return whole
     if not isinstance(value, float | str | Decimal):
         item = getattr(value, "item", None)  # a NumPy scalar is the Python number that it holds
         plain = item() if callable(item) and getattr(value, "shape", None) == () else None
@@ -30,7 +35,7 @@ def rational(value: Number, name: str) -> Fraction:
             raise InvalidParameter(f"{name} is a number, not a {type(value).__name__}.")
         value = plain
     try:
-        text = repr(value) if isinstance(value, float) else str(value)
+        text = float.__repr__(value) if isinstance(value, float) else str(value)
         if len(text) > 400:
             raise ValueError
         if "/" in text:

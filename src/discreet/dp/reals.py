@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Formula = Callable[[], "arb"]
 
 _MOST_BITS = 1 << 16  # a formula that is still undecided here sits on a boundary that it equals
+_MOST_EXPONENT = 1 << 26  # a rational of this size takes 8 MiB
+_EXTREME = "these parameters are too extreme to be computed with certainty; use milder ones."
 
 
 class _Turn:
@@ -62,6 +64,8 @@ def ball(value: Fraction | int) -> arb:
 
 def _fraction(point: arb) -> Fraction:
     mantissa, exponent = point.man_exp()
+    if abs(int(exponent)) > _MOST_EXPONENT:
+        raise InvalidParameter(_EXTREME)
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
@@ -76,7 +80,7 @@ def bounds(formula: Formula, bits: int = 64) -> tuple[Fraction, Fraction]:
                 if (high - low) * 2**bits <= max(abs(low), abs(high)) or high - low <= Fraction(1, 2**4096):
                     return low, high
         work *= 2
-    raise InvalidParameter("these parameters are too extreme to be computed with certainty; use milder ones.")
+    raise InvalidParameter(_EXTREME)
 
 
 def upper(formula: Formula, bits: int = 64) -> Fraction:
@@ -101,4 +105,4 @@ def floor_scaled(formula: Formula, bits: int) -> int:
         if floor is not None:
             return int(floor)
         work *= 2
-    raise InvalidParameter("these parameters are too extreme to be computed with certainty; use milder ones.")
+    raise InvalidParameter(_EXTREME)

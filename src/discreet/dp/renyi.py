@@ -46,6 +46,13 @@ def best_order(objective: Callable[[Fraction], float]) -> Fraction:
     return min(candidates, key=objective)
 
 
+def _float(value: Fraction | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _overhead(order: Fraction) -> float:
     a = float(order)
     return a * math.log1p(-1 / a) - math.log(a - 1)
@@ -59,16 +66,21 @@ def overhead(order: Fraction) -> arb:
 def delta_of_renyi(curve: Curve, epsilon: Fraction) -> Fraction:
     """Return a rational at least the delta that the best order proves at this epsilon."""
 
+    wanted = _float(epsilon)
+
     def objective(order: Fraction) -> float:
-        return float(order - 1) * (float(curve(order)) - float(epsilon)) + _overhead(order)
+        return float(order - 1) * (_float(curve(order)) - wanted) + _overhead(order)
 
     order = best_order(objective)
     value = curve(order)
-    if not isinstance(value, Fraction) or objective(order) >= 0:
+    if not isinstance(value, Fraction):
         return Fraction(1)
-    if objective(order) < -(2**20):
+    exponent = (order - 1) * (value - epsilon)  # exact: a float here could be off by more than all of it
+    if exponent + Fraction(_overhead(order)) >= 0:
+        return Fraction(1)
+    if exponent < -(2**20):  # the overhead is never above 0
         return Fraction(1, 2**4096)
-    return min(Fraction(1), upper(lambda: (ball((order - 1) * (value - epsilon)) + overhead(order)).exp()))
+    return min(Fraction(1), upper(lambda: (ball(exponent) + overhead(order)).exp()))
 
 
 def epsilon_of_renyi(curve: Curve, delta: Fraction) -> Fraction | float:
@@ -78,7 +90,7 @@ def epsilon_of_renyi(curve: Curve, delta: Fraction) -> Fraction | float:
     log_delta = float(upper(lambda: ball(delta).log()))
 
     def objective(order: Fraction) -> float:
-        return float(curve(order)) + (_overhead(order) - log_delta) / float(order - 1)
+        return _float(curve(order)) + (_overhead(order) - log_delta) / float(order - 1)
 
     order = best_order(objective)
     value = curve(order)
@@ -100,7 +112,7 @@ def session_order(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fractio
 
     It is the order at which a sum of zCDP charges may grow longest before (epsilon, delta) is reached.
     """
-    log_delta, e = float(upper(lambda: ball(delta).log())), float(epsilon)
+    log_delta, e = float(upper(lambda: ball(delta).log())), _float(epsilon)
 
     def objective(order: Fraction) -> float:
         a = float(order)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.dp.inversion import Integers, Inversion
 from discreet.dp.randomness import Stream
+from discreet.dp.rational import float_up
 from discreet.dp.reals import ball
 from discreet.errors import InvalidParameter
 
@@ -106,7 +107,7 @@ class DiscreteLaplace:
         """Refuse a scale that cannot be drawn, or that would be no noise."""
         if not LEAST_SCALE <= scale <= GREATEST_SCALE:
             raise InvalidParameter(
-                f"discrete Laplace noise of scale {float(scale):.3g} steps cannot be drawn: the scale lies between "
+                f"discrete Laplace noise of scale {float_up(scale):.3g} steps cannot be drawn: the scale lies between "
                 f"1/45 (below, noise is 0 all but surely) and 2^52 steps; change epsilon, the sensitivity or the step."
             )
 
