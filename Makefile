@@ -6,15 +6,16 @@ SHELL := /bin/sh
 
 PYTHON ?= python3
 VENV := .venv
-PEER := .venv-opendp
+OPENDP := .venv-opendp
+DP_ACCOUNTING := .venv-dp-accounting
 PIP := -m pip -qq --disable-pip-version-check --no-input install
 LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo test test-full format lock bench-noise clean
+.PHONY: help demo test test-full format lock bench-noise bench-accounting bench-selection clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
 
 demo: $(VENV)/.core  ## install, then ask the census table a private question
 	@$(VENV)/bin/discreet demo
@@ -31,8 +32,14 @@ test-full:  ## the same at full sample sizes
 format: $(VENV)/.test  ## put the code in the form that make test wants
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format .
 
-bench-noise: $(VENV)/.test $(PEER)/.peer  ## speed of the noise, against OpenDP and NumPy
-	$(VENV)/bin/python bench/noise.py --peer-python $(PEER)/bin/python
+bench-noise: $(VENV)/.test $(OPENDP)/.peer  ## speed of the noise, against OpenDP and NumPy
+	$(VENV)/bin/python bench/noise.py --peer-python $(OPENDP)/bin/python
+
+bench-accounting: $(VENV)/.test $(DP_ACCOUNTING)/.peer  ## what releases cost together, against dp-accounting
+	$(VENV)/bin/python bench/accounting.py --peer-python $(DP_ACCOUNTING)/bin/python
+
+bench-selection: $(VENV)/.test $(OPENDP)/.peer  ## choosing one of a million, against OpenDP
+	$(VENV)/bin/python bench/selection.py --peer-python $(OPENDP)/bin/python
 
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock
@@ -42,9 +49,10 @@ lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgr
 	@$(LOCK) pyproject.toml --extra test -c requirements.lock -c requirements-build.lock -o requirements-test.lock
 	@$(LOCK) --group lock -o requirements-lock.lock
 	@$(LOCK) --group bench-opendp -o requirements-bench-opendp.lock
+	@$(LOCK) --group bench-dp-accounting -o requirements-bench-dp-accounting.lock
 
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) $(PEER) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OPENDP) $(DP_ACCOUNTING) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The first interpreter that runs and is new enough: $(PYTHON), then the versions by name.
@@ -76,7 +84,8 @@ $(VENV)/.lock: $(VENV)/.made requirements-lock.lock
 	@$(VENV)/bin/python $(PIP) --require-hashes -r requirements-lock.lock
 	@touch $@
 
-$(PEER)/.peer: requirements-bench-opendp.lock
-	@$(find_python); "$$found" -m venv $(PEER)
-	@$(PEER)/bin/python $(PIP) --require-hashes -r requirements-bench-opendp.lock
+# A peer has an environment of its own, .venv-NAME, from requirements-bench-NAME.lock.
+.venv-%/.peer: requirements-bench-%.lock
+	@$(find_python); "$$found" -m venv $(@D)
+	@$(@D)/bin/python $(PIP) --require-hashes -r $<
 	@touch $@

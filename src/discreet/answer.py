@@ -133,7 +133,7 @@ class Answer:
         """Return the rows as text, errors beside the numbers, at most as many as are shown."""
         shown = {name: list(itertools.islice(values, _ROWS_SHOWN)) for name, values in self.columns.items()}
         texts = [
-            [f"{value:,} ± {readable(self.errors[name])}" if name in self.errors else str(value) for value in values]
+            [f"{value:,} ± {readable(self.errors[name])}" if name in self.errors else _label(value) for value in values]
             for name, values in shown.items()
         ]
         return [list(row) for row in zip(*texts, strict=True)]
@@ -156,7 +156,7 @@ class Answer:
         """Return a bar chart with error bars, for a terminal; of the first number of each row."""
         number = next(iter(self.errors))
         keys = [values for name, values in self.columns.items() if name not in self.errors]
-        labels = [", ".join(map(str, row)) for row in zip(*keys, strict=True)] or [number]
+        labels = [", ".join(map(_label, row)) for row in zip(*keys, strict=True)] or [number]
         values = [int(value) for value in self.columns[number]]
         return _bars(labels, values, self.errors[number], width=width, ascii_only=ascii_only)
 
@@ -200,6 +200,12 @@ def percent(share: Fraction) -> str:
 def readable(number: Number) -> str:
     """Return a number as people write it."""
     return f"{number:,}" if isinstance(number, int) or number == int(number) else f"{number:,.3g}"
+
+
+def _label(value: Value) -> str:
+    """Return a value of a key on one line, with no sign that a terminal would obey."""
+    text = str(value)
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:

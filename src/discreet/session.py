@@ -54,7 +54,10 @@ class Session:
         analyst: str = "curator",
     ) -> None:
         if not isinstance(table, Table):
-            raise InvalidParameter("a session has one dc.Table here; open a session with a ledger of its own for each.")
+            raise InvalidParameter(
+                f"a session has one dc.Table here, not a {type(table).__name__}: write dc.Table(source, columns={{...}}), "
+                "and open a session with a ledger of its own for each table."
+            )
         if not isinstance(analyst, str) or not analyst.isprintable() or not 0 < len(analyst) <= 200:
             raise InvalidParameter(f'analyst is a short name such as "ana", not {analyst!r:.60}.')
         if budget is not None:

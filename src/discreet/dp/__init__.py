@@ -4,8 +4,12 @@ It guards nothing: it takes plain numbers from whoever already holds them. Insid
 mechanism opens them with a `Permit`.
 """
 
+from discreet.dp import composition, splitting
+from discreet.dp.composition import compose
 from discreet.dp.discrete_gaussian import DiscreteGaussian
 from discreet.dp.domain import Boolean, Category, Date, Datetime, Integer, Real, Text, Universe
+from discreet.dp.explain import Explanation
+from discreet.dp.exponential import Exponential, MetricExponential, Utility
 from discreet.dp.filter import Budget, Charge, PrivacyFilter, Settlement
 from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
@@ -13,6 +17,9 @@ from discreet.dp.law import Law
 from discreet.dp.loss import Loss
 from discreet.dp.mechanism import Mechanism, simulate
 from discreet.dp.neighbours import Neighbours
+from discreet.dp.noise_choice import NoiseChoice, cheapest_noise
+from discreet.dp.noisy_max import NoisyMax, NoisyTopK
+from discreet.dp.permute_and_flip import PermuteAndFlip
 from discreet.dp.private import Exact, Permit
 from discreet.dp.randomized_response import Estimate, RandomizedResponse
 from discreet.dp.sensitivity import Sensitivity
@@ -27,14 +34,21 @@ __all__ = [
     "DiscreteGaussian",
     "Estimate",
     "Exact",
+    "Explanation",
+    "Exponential",
     "Gaussian",
     "Integer",
     "Laplace",
     "Law",
     "Loss",
     "Mechanism",
+    "MetricExponential",
     "Neighbours",
+    "NoiseChoice",
+    "NoisyMax",
+    "NoisyTopK",
     "Permit",
+    "PermuteAndFlip",
     "PrivacyFilter",
     "RandomizedResponse",
     "Real",
@@ -42,5 +56,10 @@ __all__ = [
     "Settlement",
     "Text",
     "Universe",
+    "Utility",
+    "cheapest_noise",
+    "compose",
+    "composition",
     "simulate",
+    "splitting",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.dp.gaussian_samplers import GaussianSampler, Sums, gaussian_sampler
 from discreet.dp.law import Law
 from discreet.dp.loss import Loss, Zcdp
-from discreet.dp.mechanism import AdditiveNoise
+from discreet.dp.mechanism import AdditiveNoise, greatest_scale
 from discreet.dp.rational import Number, positive, sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
@@ -49,6 +49,23 @@ class DiscreteGaussian(AdditiveNoise):
         object.__setattr__(self, "sigma", wanted)
         GaussianSampler.check(wanted, "discrete")
 
+    @classmethod
+    def for_accuracy(
+        cls, *, alpha: Number, failure_probability: Number, answers: int = 1, sensitivity: Sensitivity
+    ) -> DiscreteGaussian:
+        """Return the most private such mechanism of which no answer is off by more than alpha, but for this chance.
+
+        >>> from discreet import dp
+        >>> s = dp.Sensitivity.counting(neighbours=dp.Neighbours.ADD_REMOVE)
+        >>> m = DiscreteGaussian.for_accuracy(alpha=50, failure_probability=0.05, answers=10, sensitivity=s)
+        >>> int(m.accuracy(failure_probability=0.05, answers=10))
+        50
+        """
+        return cls(
+            sensitivity=sensitivity,
+            sigma=greatest_scale(_beyond, alpha=alpha, failure_probability=failure_probability, answers=answers),
+        )
+
     @property
     def loss(self) -> Loss:
         """The loss of one release, however many values it has."""
@@ -76,8 +93,13 @@ class DiscreteGaussian(AdditiveNoise):
         return gaussian_sampler(scale, "discrete")
 
     def _beyond(self, steps: int, scale: Fraction) -> arb:
-        _, sums, whole = Sums(scale).upto(steps)
-        return 2 * (whole - sums[steps]) / (2 * whole - 1)
+        return _beyond(steps, scale)
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l2 <= self.sensitivity.l2
+
+
+def _beyond(steps: int, sigma: Fraction) -> arb:
+    """Return P(|Z| > a), summed."""
+    _, sums, whole = Sums(sigma).upto(steps)
+    return 2 * (whole - sums[steps]) / (2 * whole - 1)

@@ -16,14 +16,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from discreet.dp.composition import Composition
-from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
+from discreet.dp.loss_sum import LossSum
 from discreet.dp.private import Permit
 from discreet.dp.rational import Number, non_negative, positive, probability, quantise_up
 from discreet.dp.renyi import session_order
 from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
+
+if TYPE_CHECKING:
+    from discreet.dp.explain import Explanation
 
 _DENOMINATOR_BITS = 512  # beyond it a running total is rounded up to a multiple of 10^-40
 
@@ -36,12 +39,13 @@ class Charge:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        parts = (self.amount, self.delta)
-        if not all(isinstance(part, Fraction) and part.numerator >= 0 for part in parts):
+        exact = isinstance(self.amount, Fraction) and isinstance(self.delta, Fraction)
+        if not exact or self.amount.numerator < 0 or self.delta.numerator < 0:
             raise InvalidParameter("a charge is at least 0, in exact rationals.")
 
     def __add__(self, other: Charge) -> Charge:
-        return Charge(_rounded_up(self.amount + other.amount), _rounded_up(self.delta + other.delta))
+        delta = _rounded_up(self.delta + other.delta) if other.delta else self.delta
+        return Charge(_rounded_up(self.amount + other.amount), delta)
 
     def __sub__(self, other: Charge) -> Charge:
         return Charge(self.amount - other.amount, self.delta - other.delta)
@@ -94,7 +98,7 @@ class Budget:
         if self.cap.amount <= 0:
             raise InvalidParameter(f"epsilon={epsilon} is too small for delta={delta}: no question could be asked.")
 
-    @property
+    @cached_property
     def is_pure(self) -> bool:
         """Whether the promise has no delta and is stated in epsilon."""
         return self.epsilon is not None and self.delta == 0
@@ -117,7 +121,7 @@ class Budget:
             return Charge(self.rho)
         if self.epsilon is not None and self.delta == 0:
             return Charge(self.epsilon)
-        return Charge(self._renyi[1], self.delta_add)
+        return Charge(max(self._renyi[1], Fraction(0)), self.delta_add)
 
     def charge(self, loss: Loss) -> Charge | None:
         """Return what a loss costs in this currency, rounded up; None if this budget can never admit it."""
@@ -128,7 +132,7 @@ class Budget:
             return None
         amount: Fraction | float
         if self.rho is not None:
-            amount = _zcdp(core)
+            amount = core.rho_bound()
         elif self.is_pure:
             amount = _pure(core)
         else:
@@ -155,6 +159,16 @@ class Budget:
             raise InvalidParameter("this epsilon is too small to buy anything of this budget; ask for more.")
         return Zcdp(bought) if self.delta else Pure(bought)
 
+    def explain(self, *, delta: Number = Fraction(1, 10**9)) -> Explanation:
+        """Return what this budget means for one person, in odds and in plain words; `delta` is for one in rho.
+
+        >>> round(Budget(epsilon=1).explain().belief(0.5), 3)
+        0.731
+        """
+        from discreet.dp.explain import explain
+
+        return explain(self, delta=probability(delta, "delta"))
+
     def share(self, charge: Charge) -> Fraction:
         """Return the part of the budget that a charge takes: 1 for the whole, and additive in each account."""
         parts = [charge.amount / self.cap.amount]
@@ -167,29 +181,15 @@ def _without_delta(loss: Loss) -> tuple[Loss, Fraction]:
     """Split a loss into a part without delta and its additive delta."""
     if isinstance(loss, Approximate):
         return Pure(loss.base_epsilon), loss.base_delta
-    if isinstance(loss, Composition):
+    if isinstance(loss, LossSum):
         pieces = [(count, *_without_delta(part)) for count, part in loss.parts]
         delta = sum((count * added for count, _, added in pieces), start=Fraction(0))
-        return Composition(tuple((count, part) for count, part, _ in pieces)), delta
+        return LossSum(tuple((count, part) for count, part, _ in pieces)), delta
     return loss, Fraction(0)
 
 
 def _pure(loss: Loss) -> Fraction | float:
     return loss.epsilon_bound(Fraction(0))
-
-
-def _zcdp(loss: Loss) -> Fraction | float:
-    match loss:
-        case Pure(epsilon):
-            return epsilon * epsilon / 2
-        case Zcdp(rho):
-            return rho
-        case GaussianLoss(mu_squared):
-            return mu_squared / 2
-        case Composition(parts):
-            return sum((count * _zcdp(part) for count, part in parts), start=Fraction(0))
-        case _:
-            return float("inf")
 
 
 class Settlement(Enum):
@@ -253,7 +253,7 @@ class PrivacyFilter:
             return False
         with self._lock:
             total, cap = self.spent + charge, self.budget.cap
-            if total.amount > cap.amount or total.delta > cap.delta:
+            if total.amount > cap.amount or (charge.delta and total.delta > cap.delta):
                 return False
             self.spent = total
             return True

@@ -74,18 +74,45 @@ class GaussianLoss(Loss):
 
 
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the greatest mu, to 15 digits and from below, whose exact curve has at most this delta at epsilon."""
+    """Return the greatest mu, to 9 digits and from below, whose exact curve has at most this delta at epsilon."""
 
     def allowed(mu: float) -> bool:
         return GaussianLoss(Fraction(mu) ** 2).delta_bound(epsilon) <= delta
 
-    low, high = 0.0, 1.0
+    low, high = _guessed_mu(epsilon, delta)
+    while not (low == 0 or allowed(low)):  # the guess was no good: widen it until it is certain
+        low, high = (low / 2, low) if low > 1e-15 else (0.0, low)
     while allowed(high):
         low, high = high, 2 * high
         if high > 1e6:
             raise InvalidParameter("epsilon is too large for any noise to matter; ask for less.")
-    while high - low > 1e-15 * high and low < (middle := (low + high) / 2) < high:
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
         low, high = (middle, high) if allowed(middle) else (low, middle)
         if high < 1e-15:
             raise InvalidParameter("epsilon and delta are too small for any noise that can be drawn; ask for more.")
     return Fraction(low)
+
+
+def _guessed_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
+    """Return floats around where the exact curve probably crosses, by bisection without certainty."""
+    try:
+        e, log_delta = float(epsilon), math.log(delta.numerator) - math.log(delta.denominator)
+    except OverflowError:
+        return 0.0, 1.0
+    low, high = 0.0, 1.0
+    while high < 64 and _log_delta(e, high) <= log_delta:
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high and high > 1e-12:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _log_delta(e, middle) <= log_delta else (low, middle)
+    return low * (1 - 4e-10), high * (1 + 4e-10)
+
+
+def _log_delta(epsilon: float, mu: float) -> float:
+    first = math.erfc((epsilon / mu - mu / 2) / math.sqrt(2)) / 2
+    second = math.erfc((epsilon / mu + mu / 2) / math.sqrt(2)) / 2
+    if first == 0 or second == 0:
+        return -math.inf
+    share = -math.expm1(min(0.0, epsilon + math.log(second) - math.log(first)))
+    return math.log(first) + math.log(share) if share > 0 else -math.inf

@@ -24,7 +24,7 @@ from discreet.dp.inversion import Integers, Inversion
 from discreet.dp.randomness import Stream, Words
 from discreet.dp.rational import float_up
 from discreet.dp.reals import ball, precision
-from discreet.dp.samplers import in_chunks
+from discreet.dp.samplers import Sampler, in_chunks
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _low_bits(stream: Stream, count: int, bits: int) -> Integers:
     return values & ((1 << bits) - 1)
 
 
-class GaussianSampler:
+class GaussianSampler(Sampler):
     """One of the two Gaussian laws on the integers, at one scale.
 
     Guarantee: the law is exact for every rational sigma in [LEAST_SIGMA[law], GREATEST_SIGMA].

@@ -8,13 +8,15 @@ each of `count` values moves by at most half a step, so a difference grows by at
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.dp.inversion import Integers
+from discreet.dp.samplers import CHUNK, Sampler
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -25,16 +27,6 @@ Reals = NDArray[np.float64]
 _FINENESS = 20  # snapping adds at most 2^-20 of the sensitivity, unless that would need more than
 _MOST_STEPS = 48  # 2^48 steps in one scale of the noise
 _SAFE = 1 << 62  # sums of two integers below it fit 64 bits
-
-
-class Sampler(Protocol):
-    """A law on the integers that can be drawn."""
-
-    def draw_one(self, stream: Stream) -> int:
-        """Return one draw."""
-
-    def draw(self, stream: Stream, count: int) -> Integers:
-        """Return `count` independent draws."""
 
 
 def numbers(values: ArrayLike) -> Integers | Reals:
@@ -88,8 +80,8 @@ def _added(values: Integers, noise: Integers) -> Integers:
     return total if values.dtype == object else np.asarray(np.clip(total, -(2**63), 2**63 - 1), dtype=np.int64)
 
 
-def _fits(values: Integers, noise: Integers) -> bool:
-    return all(a.size == 0 or (int(a.min()) > -_SAFE and int(a.max()) < _SAFE) for a in (values, noise))
+def _fits(*arrays: Integers) -> bool:
+    return all(a.size == 0 or (int(a.min()) > -_SAFE and int(a.max()) < _SAFE) for a in arrays)
 
 
 def step_for(norm: Fraction, reach: Fraction, scale: Fraction) -> Fraction:
@@ -109,19 +101,33 @@ def _floor_log2(value: Fraction) -> int:
 
 
 def release_real(values: Reals, step: Fraction, sampler: Sampler, stream: Stream) -> Reals:
-    """Return real numbers snapped to the grid, plus noise on the grid, each as the nearest float."""
-    exponent = step.numerator.bit_length() - step.denominator.bit_length()
-    noise = sampler.draw(stream, values.size).reshape(values.shape)
+    """Return a vector of real numbers snapped to the grid, plus noise on the grid, each as the nearest float."""
+    released = np.empty(values.size)
+    for start in range(0, values.size, CHUNK):
+        part = values[start : start + CHUNK]
+        released[start : start + CHUNK] = _release_part(part, step, sampler.draw(stream, part.size))
+    return released
+
+
+def release_one_real(value: float, step: Fraction, sampler: Sampler, stream: Stream) -> float:
+    """Return one real number as `release_real` would."""
+    return _nearest_float(sampler.added_to(_snap(value, step), stream) * step)
+
+
+def _release_part(values: Reals, step: Fraction, noise: Integers) -> Reals:
+    exponent = _floor_log2(step)
     with np.errstate(over="ignore", under="ignore"):
-        snapped = np.rint(np.ldexp(values, -exponent))
-    if np.all(np.abs(snapped) < _SAFE):
-        total = _added(snapped.astype(np.int64), noise)
-    else:  # integers of any size: a float this large is itself a multiple of the step
-        total = np.array([_snap(v, step) for v in values.ravel()], dtype=object).reshape(values.shape)
-        total = total + noise.astype(object)
-    if total.dtype != object:
-        return np.asarray(np.ldexp(total.astype(np.float64), exponent))
-    return np.array([_nearest_float(int(k) * step) for k in total.ravel()]).reshape(values.shape)
+        snapped = np.rint(_times_power(values, -exponent))
+    if noise.dtype != object and np.all(np.abs(snapped) < _SAFE) and _fits(noise):
+        return _times_power((snapped.astype(np.int64) + noise).astype(np.float64), exponent)
+    # integers of any size: a float this large is itself a multiple of the step
+    total = np.array([_snap(v, step) for v in values], dtype=object) + noise.astype(object)
+    return np.array([_nearest_float(int(k) * step) for k in total])
+
+
+def _times_power(values: Reals, exponent: int) -> Reals:
+    """Return values times 2^exponent, each the nearest float: a product where the power is a float, as it is faster."""
+    return np.asarray(values * 2.0**exponent if abs(exponent) <= 1022 else np.ldexp(values, exponent))
 
 
 def _snap(value: float, step: Fraction) -> int:
@@ -132,4 +138,4 @@ def _nearest_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(np.finfo(np.float64).max, value)
+        return math.copysign(sys.float_info.max, 1 if value > 0 else -1)

@@ -128,14 +128,14 @@ class Loss:
         raise AssertionError("every loss defines its group privacy")
 
     def __add__(self, other: Loss) -> Loss:
-        from discreet.dp.composition import composed
+        from discreet.dp.loss_sum import summed
 
-        return composed([(1, self), (1, other)]) if isinstance(other, Loss) else NotImplemented
+        return summed([(1, self), (1, other)]) if isinstance(other, Loss) else NotImplemented
 
     def __mul__(self, count: int) -> Loss:
-        from discreet.dp.composition import composed
+        from discreet.dp.loss_sum import summed
 
-        return composed([(positive_integer(count, "count"), self)])
+        return summed([(positive_integer(count, "count"), self)])
 
     __rmul__ = __mul__
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast, overload
 
@@ -19,6 +20,7 @@ from discreet.dp.loss import Loss
 from discreet.dp.private import Exact, Permit
 from discreet.dp.rational import Number, positive, positive_integer, probability
 from discreet.dp.reals import ball, upper
+from discreet.dp.samplers import Sampler
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
 
@@ -42,16 +44,16 @@ class Mechanism(ABC):
         """The privacy curve of one release."""
 
     @abstractmethod
-    def law(self, value: int) -> Law:
-        """Return the exact law of the output at an integer value."""
-
-    @abstractmethod
     def _release(self, values: Values, stream: Stream) -> Values:
         """Return the output for plain values, drawn from a stream."""
 
     @abstractmethod
     def _covers(self, sensitivity: Sensitivity) -> bool:
         """Return whether the guarantee holds for a value of this sensitivity."""
+
+    def then(self, function: Callable[[Values], Values]) -> Postprocessed:
+        """Return this mechanism followed by a function of its output alone, at the same loss."""
+        return Postprocessed(self, function)
 
     def open(self, exact: Exact, permit: Permit) -> Values:
         """Release a private value: the loss is taken from the permit first, then the value is read.
@@ -70,8 +72,52 @@ class Mechanism(ABC):
         return self._release(exact._value, randomness.system())
 
 
+@dataclass(frozen=True, slots=True)
+class Postprocessed(Mechanism):
+    """A mechanism and what is done with its output.
+
+    Guarantee: the loss of the mechanism, whatever the function does. The caller must ensure that the function looks at
+      its argument, at public facts and at nothing else.
+    Source: Dwork, Roth, 2014, Proposition 2.1.
+
+    >>> from discreet import dp
+    >>> s = dp.Sensitivity.counting(neighbours=dp.Neighbours.ADD_REMOVE)
+    >>> dp.Laplace(sensitivity=s, epsilon=1).then(lambda n: max(n, 0)).release(0) >= 0
+    True
+    """
+
+    mechanism: Mechanism
+    function: Callable[[Values], Values]
+
+    @property
+    def sensitivity(self) -> Sensitivity:  # type: ignore[override]
+        """That of the mechanism."""
+        return self.mechanism.sensitivity
+
+    @property
+    def loss(self) -> Loss:
+        """That of the mechanism."""
+        return self.mechanism.loss
+
+    def release(self, values: Values) -> Values:
+        """Return the function of a fresh release of plain values."""
+        if isinstance(values, Exact):
+            raise InvalidParameter("a private value is released by open(exact, permit), not by release.")
+        return self._release(values, randomness.system())
+
+    def _release(self, values: Values, stream: Stream) -> Values:
+        return self.function(self.mechanism._release(values, stream))
+
+    def _covers(self, sensitivity: Sensitivity) -> bool:
+        return self.mechanism._covers(sensitivity)
+
+
 class AdditiveNoise(Mechanism):
     """Noise of one law added to every number: on the integers as it is, on a public grid for real numbers."""
+
+    @abstractmethod
+    def law(self, value: int) -> Law:
+        """Return the exact law of the output at an integer value."""
 
     @property
     @abstractmethod
@@ -83,7 +129,7 @@ class AdditiveNoise(Mechanism):
         """Return the sensitivity in the norm of this noise, and how far `count` moves of 1 reach in it."""
 
     @abstractmethod
-    def _sampler(self, scale: Fraction) -> grid.Sampler:
+    def _sampler(self, scale: Fraction) -> Sampler:
         """Return the sampler of the law at a scale in steps."""
 
     @abstractmethod
@@ -109,12 +155,14 @@ class AdditiveNoise(Mechanism):
 
     def _release(self, values: Values, stream: Stream) -> Values:
         if isinstance(values, int) and not isinstance(values, bool):
-            return values + self._sampler(self._noise_scale).draw_one(stream)
+            return self._sampler(self._noise_scale).added_to(values, stream)
         array = grid.numbers(values)
         released: Integers | Reals
         if grid.is_real(array):
             step = self.grid(max(1, array.size))
             sampler = self._sampler(self._scale_in_steps(step, array.size))
+            if array.ndim == 0:
+                return grid.release_one_real(array.item(), step, sampler, stream)
             released = grid.release_real(array.ravel(), step, sampler, stream)
         else:
             sampler = self._sampler(self._noise_scale)

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.dp import randomness
 from discreet.dp.grid import Reals
 from discreet.dp.inversion import Integers, Inversion
 from discreet.dp.law import Law
 from discreet.dp.loss import Loss, Pure
 from discreet.dp.mechanism import Mechanism, Values
 from discreet.dp.neighbours import Neighbours
-from discreet.dp.rational import Number, positive, positive_integer, probability, rational
+from discreet.dp.private import Exact
+from discreet.dp.rational import Number, float_up, positive, positive_integer, probability, rational
 from discreet.dp.reals import ball, upper
 from discreet.dp.samplers import bernoulli, uniform_below
 from discreet.dp.sensitivity import Sensitivity
@@ -124,8 +126,8 @@ class RandomizedResponse(Mechanism):
 
     def release(self, values: Values) -> Values:
         """Return one report for each answer; answers are 0, 1, ..., choices - 1 (or booleans, for two choices)."""
-        from discreet.dp import randomness
-
+        if isinstance(values, Exact):
+            raise InvalidParameter("a private value is released by open(exact, permit), not by release.")
         return self._release(values, randomness.system())
 
     def _release(self, values: Values, stream: Stream) -> Values:
@@ -153,8 +155,8 @@ class RandomizedResponse(Mechanism):
         By Hoeffding's inequality over the reports, which are independent.
         """
         beta, n = probability(failure_probability, "failure_probability"), positive_integer(respondents, "respondents")
-        keep, other = self._chances()
-        return math.sqrt(_log_ratio(beta) / (2 * n)) / (keep - other)
+        gap, _ = self._gap_and_other()
+        return _hoeffding(beta, n) / gap
 
     @classmethod
     def for_accuracy(
@@ -162,13 +164,12 @@ class RandomizedResponse(Mechanism):
     ) -> RandomizedResponse:
         """Return the most private response whose estimate is off by more than alpha with at most this probability."""
         beta, n = probability(failure_probability, "failure_probability"), positive_integer(respondents, "respondents")
-        wanted = positive(alpha, "alpha")
-        truth = float(Fraction(math.sqrt(_log_ratio(beta) / (2 * n))) / wanted)  # = keep - other
-        if truth >= 1:
+        gap = Fraction(_hoeffding(beta, n)) / positive(alpha, "alpha")
+        if gap >= 1:
             raise InvalidParameter(
                 "even the truth from so few respondents is not that accurate; ask more, or for less."
             )
-        return cls(truth=Fraction(math.nextafter(truth, 1)), choices=choices)
+        return cls(truth=Fraction(math.nextafter(float(gap), 1)), choices=choices)
 
     def estimate(self, reports: Integers | list[int], *, confidence: float = 0.95) -> Estimate:
         """Return the unbiased estimate of the share of ones (of every answer, for more than two choices).
@@ -180,30 +181,32 @@ class RandomizedResponse(Mechanism):
         if array.size == 0 or array.dtype.kind not in "iub" or not 0 <= array.min() <= array.max() < self.choices:
             raise InvalidParameter(f"estimate needs at least one report, each from 0 to {self.choices - 1}.")
         miss = float(1 - probability(confidence, "confidence"))
-        if self.truth == 0:
-            raise InvalidParameter("reports with truth=0 say nothing about the answers.")
         from scipy.special import betaincinv
 
         counts, n = np.bincount(array, minlength=self.choices), array.size
-        keep, other = self._chances()
+        gap, other = self._gap_and_other()
         low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), n - counts + 1, miss / 2))
         high = np.where(counts == n, 1.0, betaincinv(counts + 1, np.maximum(n - counts, 1), 1 - miss / 2))
-        value, low, high = ((x - other) / (keep - other) for x in (counts / n, low, high))
+        value, low, high = ((x - other) / gap for x in (counts / n, low, high))
         if self.choices == 2:
             return Estimate(float(value[1]), float(low[1]), float(high[1]), float(confidence))
         return Estimate(value, low, high, float(confidence))
 
-    def _chances(self) -> tuple[float, float]:
-        keep = float(upper(self.honest))
-        return keep, (1 - keep) / (self.choices - 1)
+    def _gap_and_other(self) -> tuple[float, float]:
+        """Return how much likelier the true answer is to be reported than another, and the chance of another."""
+        gap = float(upper(lambda: (self.choices * self.honest() - 1) / (self.choices - 1)))
+        if gap == 0:
+            raise InvalidParameter("reports with truth=0, or as good as 0, say nothing about the answers.")
+        return gap, float(upper(lambda: (1 - self.honest()) / (self.choices - 1)))
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l1 is not None and sensitivity.l1 <= 2 * self.answers
 
 
-def _log_ratio(beta: Fraction) -> float:
-    """Return ln(2 / beta), also where beta is too small for a float."""
-    return math.log(2 * beta.denominator) - math.log(beta.numerator)
+def _hoeffding(beta: Fraction, n: int) -> float:
+    """Return sqrt(ln(2 / beta) / 2n), also where beta or n is beyond a float."""
+    log_ratio = math.log(2 * beta.denominator) - math.log(beta.numerator)
+    return math.sqrt(float_up(Fraction(log_ratio) / (2 * n)))
 
 
 @lru_cache(maxsize=32)

@@ -30,6 +30,7 @@ class Stream:
 
     def __init__(self) -> None:
         self._buffer = bytearray(_BUFFER)
+        self.ahead: dict[object, list[int]] = {}  # values that samplers drew from this stream and have not handed out
         self._rekey()
 
     def _key(self) -> bytes:

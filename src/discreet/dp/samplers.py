@@ -6,6 +6,7 @@ astronomically rare draw that needs them, so nothing ever wraps.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -27,6 +28,10 @@ CHUNK = 1 << 15  # values at a time: what they need stays in the processor's cac
 _DIGITS = 8  # binary digits drawn by one look-up
 _TOP_SCALE = 16  # the scale left for the leading digits: small enough for one look-up, large enough to be rare
 _TAIL = 24  # outcomes are stored up to 24 scales, beyond which lies less than 2^-34
+
+_AHEAD = 128  # values drawn ahead for single releases
+_MOST_WAITING = 64  # laws with values drawn ahead, on one stream
+_LIFT = 1 << 62
 
 LEAST_SCALE = Fraction(1, 45)
 """Below it discrete Laplace noise is 0 but for less than 2^-63: a mechanism that publishes its input."""
@@ -84,7 +89,29 @@ def bernoulli_exp(stream: Stream, exponent: Fraction, count: int) -> NDArray[np.
     return _coin(exponent).draw(stream, count).astype(bool)
 
 
-class DiscreteLaplace:
+class Sampler(ABC):
+    """A law on the integers that can be drawn, in vectors and one by one."""
+
+    @abstractmethod
+    def draw(self, stream: Stream, count: int) -> Integers:
+        """Return `count` independent draws."""
+
+    def added_to(self, value: int, stream: Stream) -> int:
+        """Return an integer plus one draw, in a time that does not tell the draw.
+
+        Draws are made a block ahead, so the work for one was done before anyone asked; and they wait as integers of
+        one size, because Python's arithmetic is a little faster on small ones. The block belongs to the stream, so it
+        is dropped with it in a forked child.
+        """
+        waiting = stream.ahead.get(self)
+        if not waiting:
+            if len(stream.ahead) >= _MOST_WAITING:
+                stream.ahead.clear()
+            waiting = stream.ahead[self] = [_LIFT + draw for draw in self.draw(stream, _AHEAD).tolist()]
+        return value + waiting.pop() - _LIFT
+
+
+class DiscreteLaplace(Sampler):
     """P(Z = z) proportional to exp(-|z| / t), drawn as the binary digits of a geometric variable and a sign.
 
     Guarantee: the law is exact for every rational t in [LEAST_SCALE, GREATEST_SCALE].

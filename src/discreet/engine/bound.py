@@ -56,8 +56,9 @@ def bound(plan: Plan, table: Table) -> BoundedQuery:
     domains = tuple(_finite(column, table.columns[column]) for column in plan.keys)
     cells = math.prod(domain.size for domain in domains)
     if cells > MAX_CELLS:
+        many = f"{cells:,}" if cells < 10**18 else "more than 10^18"
         raise NotSupported(
-            f"the question has {cells:,} groups and {MAX_CELLS:,} are allowed: every declared combination is returned. "
+            f"the question has {many} groups and {MAX_CELLS:,} are allowed: every declared combination is returned. "
             "Group by fewer columns, or declare coarser ones."
         )
     sensitivity = dp.Sensitivity.histogram(neighbours=dp.Neighbours.ADD_REMOVE)

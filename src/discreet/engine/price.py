@@ -11,6 +11,7 @@ from discreet.dp.samplers import GREATEST_SCALE, LEAST_SCALE
 from discreet.errors import InvalidParameter, NotSupported
 
 FAILURE = Fraction(1, 20)  # every error is stated at 95 %, for each number by itself
+LEAST_PRICE = 1 / GREATEST_SCALE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,23 +27,30 @@ class Price:
         """Return the mechanism for a query of this sensitivity; it knows its own loss and accuracy."""
         if self.rho is not None or self.loss is not None:
             raise NotSupported("rho= and loss= are not offered here; write epsilon=, or within= for an error.")
-        if (self.epsilon is None) == (self.within is None):
-            raise InvalidParameter(
-                "a question states its price, epsilon=0.1, or the error it may have, within=50; give exactly one."
-            )
-        if self.epsilon is not None:
-            price = positive(self.epsilon, "epsilon")
-            if not 1 / GREATEST_SCALE <= price <= 1 / LEAST_SCALE:
-                raise InvalidParameter(
-                    f"epsilon={self.epsilon!r:.40} buys nothing: below {float_up(1 / GREATEST_SCALE):.1g} an answer is "
-                    f"all noise, and above {float_down(1 / LEAST_SCALE):g} it has none."
-                )
-            return _laplace(query, budget.price(epsilon=price))
-        return dp.Laplace.for_accuracy(alpha=self.within or 0, failure_probability=FAILURE, sensitivity=query)
+        if self.epsilon is not None and self.within is None:
+            return _at(self.epsilon, query, budget)
+        if self.within is not None and self.epsilon is None:
+            return _within(self.within, query)
+        raise InvalidParameter(
+            "a question states its price, epsilon=0.1, or the error it may have, within=50; give exactly one."
+        )
 
 
-def _laplace(query: dp.Sensitivity, price: dp.Loss) -> dp.Laplace:
-    epsilon = price.epsilon_bound(Fraction(0))  # a pure budget sells pure losses
+def _within(error: Number, query: dp.Sensitivity) -> dp.Laplace:
+    alpha = positive(error, "within")
+    if alpha < 1:
+        raise InvalidParameter(f"within= is at least 1, because noise is whole numbers; got {error!r:.40}.")
+    return dp.Laplace.for_accuracy(alpha=alpha, failure_probability=FAILURE, sensitivity=query)
+
+
+def _at(offered: Number, query: dp.Sensitivity, budget: dp.Budget) -> dp.Laplace:
+    price = positive(offered, "epsilon")
+    if not LEAST_PRICE <= price <= 1 / LEAST_SCALE:
+        raise InvalidParameter(
+            f"epsilon={offered!r:.40} buys nothing: below {float_up(LEAST_PRICE):.1g} an answer is all noise, "
+            f"and above {float_down(1 / LEAST_SCALE):g} it has none."
+        )
+    epsilon = budget.price(epsilon=price).epsilon_bound(Fraction(0))  # a pure budget sells pure losses
     if not isinstance(epsilon, Fraction):
         raise NotSupported("this budget sells no pure epsilon; a session has a budget in epsilon alone here.")
     return dp.Laplace(sensitivity=query, epsilon=epsilon)
@@ -61,3 +69,5 @@ def pure(budget: dp.Budget) -> None:
         raise NotSupported(
             "a session has a budget in epsilon alone here: write dc.Budget(epsilon=1), without delta or rho."
         )
+    if budget.cap.amount < LEAST_PRICE:
+        raise InvalidParameter(f"a budget below {float_up(LEAST_PRICE):.1g} buys no question; write a larger one.")

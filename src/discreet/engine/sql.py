@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 MAX_CHARACTERS = 65_536
-MAX_TOKENS = 2_000
-MAX_DEPTH = 20  # parentheses in each other; the pure-Python parser gives up somewhere above 30
+MAX_TOKENS = 500  # a question with the most groups that are returned has fewer
+MAX_DEPTH = 5  # brackets in each other: no question needs two, and the time of the parser may double with each
 _LONGEST_NAME = 200
 
 FORM = "SELECT <columns>, COUNT(*) AS n FROM <table> GROUP BY <columns>"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet import dp
-from discreet.engine.source import File, Frame, source_of
+from discreet.engine.source import File, Frame, has_utf8, source_of
 from discreet.errors import InvalidParameter, NeedsDeclaration, NotSupported
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Domain = dp.Category | dp.Integer | dp.Real | dp.Boolean | dp.Date | dp.Datetime
 COUNT = "COUNT(*)"  # what a count is called inside; no column may have that name
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST = 200  # characters of a column name
+_LISTED = 50  # columns that a message names
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,7 +50,8 @@ class Table:
     Guarantee: what is protected is one row, added or removed; every row is its own unit. Columns that are not
       declared are invisible. A value outside its declared domain counts as NULL and never raises.
       The caller must ensure that the declarations are public facts and were not read off the rows, and that a CSV
-      file was written by a program that quotes its cells: a quote that is never closed takes the next rows with it.
+      file was written by a program that quotes its cells: a quote that is never closed takes the next rows with it,
+      and a line break of any kind that is not in quotes begins another row.
 
     `source` is the path of a Parquet or CSV file, or a pandas, polars or Arrow frame, which is copied. `name` is the
     stem of the file unless given; a frame needs one. Another `version` says that the rows have changed.
@@ -92,9 +95,10 @@ class Table:
         for column in self.columns:
             if column.casefold() == written.casefold():
                 return column
+        listed = ", ".join(islice(self.columns, _LISTED)) + (" and more" if len(self.columns) > _LISTED else "")
         raise NeedsDeclaration(
-            f"table {self.name!r} declares no column {written[:60]!r}; it declares {', '.join(self.columns)}. Use one "
-            "of these, or add the column to columns= of the table."
+            f"table {self.name!r} declares no column {written[:60]!r}; it declares {listed}. Use one of these, or add "
+            "the column to columns= of the table."
         )
 
     @property
@@ -135,6 +139,10 @@ def _declared(columns: Mapping[str, Domain]) -> dict[str, Domain]:
                 f"column {column!r} is declared as {domain!r:.60}; write for instance dc.Category([...]), "
                 "dc.Integer(lo, hi) or dc.Boolean()."
             )
+        if isinstance(domain, dp.Category) and not all(
+            isinstance(value, int) or has_utf8(value) for value in domain.values
+        ):
+            raise InvalidParameter(f"column {column!r} declares a value that is no Unicode text; leave it out.")
         seen.add(column.casefold())
     return dict(columns)
 

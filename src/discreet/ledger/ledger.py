@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -116,12 +116,9 @@ class Ledger:
                     raise LedgerError("this ledger is new: give its budget=, for instance budget=dc.Budget(epsilon=1).")
                 body = json.dumps({"dataset": dataset, "budget": _written(budget)}, sort_keys=True)
                 first = self._append(rows, OPEN, key="", analyst="curator", body=body)
-        on_record = json.loads(first.body)
-        recorded = _read(on_record["budget"])
-        if on_record["dataset"] != dataset:
-            raise LedgerError(
-                f"this ledger is that of {on_record['dataset']!r}, not of {dataset!r}; give each dataset its own file."
-            )
+        owner, recorded = _on_record(first)
+        if owner != dataset:
+            raise LedgerError(f"this ledger is that of {owner!r}, not of {dataset!r}; give each dataset its own file.")
         if budget is not None and _written(budget) != _written(recorded):
             raise LedgerError(
                 f"this ledger has the budget {_spoken(recorded)}, not {_spoken(budget)}; leave budget= out, or write "
@@ -263,8 +260,12 @@ def _written(budget: Budget) -> dict[str, str]:
     return {"epsilon": str(budget.epsilon), "delta": str(budget.delta), "delta_add": str(budget.delta_add)}
 
 
-def _read(fields: dict[str, str]) -> Budget:
-    return Budget(**{name: Fraction(value) for name, value in fields.items()})
+def _on_record(first: Row) -> tuple[str, Budget]:
+    """Return the dataset and the budget that a ledger was opened with."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        body = json.loads(first.body)
+        return body["dataset"], Budget(**{name: Fraction(value) for name, value in body["budget"].items()})
+    raise LedgerError("the first row of the ledger says nothing that can be read; it was damaged.")
 
 
 def _spoken(budget: Budget) -> str:

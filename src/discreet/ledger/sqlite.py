@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import RLock
 
-from discreet.errors import LedgerError, NotSupported
+from discreet.errors import InvalidParameter, LedgerError, NotSupported
 from discreet.ledger.ledger import Ledger, Row
 
 _APPLICATION = 0x64_63_6C_67  # "dclg", in the header of the file
@@ -45,6 +45,8 @@ _COLUMNS = "number, kind, key, analyst, body, amount, delta, total, total_delta,
 
 def file_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Return the ledger in a file, which is created with the first session."""
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InvalidParameter(f'a ledger is a file, for instance ledger="visits.ledger"; got {path!r:.60}.')
     if str(path).startswith(("postgresql://", "postgres://")):
         raise NotSupported('a ledger in PostgreSQL is not offered here; give a file, ledger="visits.ledger".')
     return Ledger(SqliteStore(Path(path).absolute()))
@@ -169,6 +171,8 @@ def _opened(path: Path) -> sqlite3.Connection:
         if new:
             _create(connection)
             _sync_folder(path.parent)
+        if path.stat().st_nlink > 1:
+            raise LedgerError("the file of the ledger has two names, and would have a log under each; remove one.")
     except BaseException:
         connection.close()
         raise

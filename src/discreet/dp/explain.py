@@ -1,0 +1,83 @@
+"""What a budget means for one person, in odds and in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.dp.rational import float_up
+from discreet.dp.reals import ball, upper
+
+if TYPE_CHECKING:
+    from discreet.dp.filter import Budget
+
+# Chances anybody can recompute, so that a small delta can be felt.
+_CHANCES = (
+    (Fraction(1, 36), "two dice both showing six"),
+    (Fraction(1, 649_740), "a royal flush in five cards"),
+    (Fraction(1, 13_983_816), "the jackpot with one ticket of 6 in 49"),
+    (Fraction(1, 2**30), "a fair coin falling heads thirty times in a row"),
+    (Fraction(1, 13_983_816**2), "that jackpot twice in a row"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The most that everything a budget allows can move anybody's belief about one person.
+
+    Guarantee: an observer who gives an event about one person the probability p, and who knows everything else, gives
+      it at most e^epsilon p / (1 - p + e^epsilon p) afterwards, but for an event of probability delta.
+    Source: Dwork, McSherry, Nissim, Smith, 2006; Wasserman, Zhou, 2010 (odds and tests).
+    """
+
+    epsilon: float
+    delta: float
+
+    def belief(self, before: float) -> float:
+        """Return the most that a belief of this probability can become, rounded up."""
+        p, e = Fraction(repr(before)), Fraction(repr(self.epsilon))
+        if not 0 < p < 1:
+            return before
+        return float_up(min(Fraction(1), upper(lambda: 1 / (1 + ball((1 - p) / p) * ball(-e).exp()))))
+
+    @property
+    def odds(self) -> float:
+        """The factor by which odds can move, e^epsilon, rounded up."""
+        return float_up(upper(lambda: ball(Fraction(repr(self.epsilon))).exp()))
+
+    @property
+    def guess(self) -> float:
+        """The most often that a guess whether one person is in the table, at even odds, can be right."""
+        return min(1.0, self.belief(0.5) + self.delta)
+
+    def __str__(self) -> str:
+        lines = [
+            f"Whatever is asked, the odds of anything that can be said of one person move by a factor of at most "
+            f"{self.odds:.4g}.",
+            f"Whoever guesses whether a person is in the table, at even odds, is right at most "
+            f"{min(1.0, self.guess):.2%} of the time; a coin is right 50 %.",
+            "",
+            f"  {'who believed':>16}   can believe at most",
+        ]
+        lines += [f"  {p:>16.3%}   {self.belief(p):.3%}" for p in (0.001, 0.01, 0.1, 0.5, 0.9)]
+        if self.delta:
+            name = next((text for chance, text in reversed(_CHANCES) if chance >= Fraction(repr(self.delta))), "")
+            lines += [
+                "",
+                f"This holds but for an event of probability {self.delta:.3g}"
+                + (f", rarer than {name}." if name else "."),
+            ]
+        else:
+            lines += ["", "This holds without exception."]
+        return "\n".join(lines)
+
+
+def explain(budget: Budget, *, delta: Fraction = Fraction(1, 10**9)) -> Explanation:
+    """Return what a budget means; one in rho is read at this delta."""
+    from discreet.dp.loss import Zcdp
+
+    if budget.rho is not None:
+        return Explanation(Zcdp(budget.rho).epsilon(delta=delta), float(delta))
+    assert budget.epsilon is not None
+    return Explanation(float_up(budget.epsilon), float_up(budget.delta))

@@ -1,0 +1,155 @@
+"""The sum of losses that were fixed in advance: each question about it is answered by the tightest theorem.
+
+Equal currencies add exactly. Otherwise the least is taken of: the sum of epsilons and deltas; the sum of Renyi curves
+with the deltas beside it; and, where the worst release of every part is known, the law of the privacy loss itself.
+`composition.py` has each theorem by its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.dp.gaussian_curve import GaussianLoss
+from discreet.dp.loss import Approximate, Bound, BoundedRange, Loss, NonPrivate, Pure, Zcdp
+from discreet.dp.numeric_composition import LossLaw
+from discreet.dp.renyi import delta_of_renyi, epsilon_of_renyi
+
+_ZERO = Fraction(0)
+_MOST_EPSILON = 500  # the numeric law works with exp(epsilon) as a float, which ends at exp(709)
+_LEAST_DELTA = Fraction(1, 10**300)  # likewise, at the other end
+
+
+@dataclass(frozen=True, slots=True)
+class LossSum(Loss):
+    """Several losses fixed in advance, equal ones counted together."""
+
+    parts: tuple[tuple[int, Loss], ...]
+
+    def delta_bound(self, epsilon: Fraction) -> Bound:
+        """Return the least of the theorems that apply: sums of epsilons and of deltas, and Renyi curves."""
+        pure, added, rest = self._split()
+        law = self.law()
+        if law is not None and not self._has_range():
+            found = [Fraction(law.delta(_below(epsilon)))]
+        else:
+            found = [delta_of_renyi(self._renyi_without_delta, epsilon) + added]
+        if not rest:
+            found.append(Fraction(Pure(pure).delta_bound(epsilon)) + added)
+        elif len(rest) == 1 and epsilon >= pure:
+            found.append(Fraction(rest[0].delta_bound(epsilon - pure)) + added)
+        return min(found)
+
+    def epsilon_bound(self, delta: Fraction) -> Bound:
+        """Return the least of the theorems that apply."""
+        pure, added, rest = self._split()
+        if delta < added:
+            return math.inf
+        law, found = self.law(), list[Bound]()
+        if law is not None and delta > added and _below(delta) > 0:
+            found.append(_exactly(law.epsilon(_below(delta))))
+        if law is None or self._has_range():
+            found.append(epsilon_of_renyi(self._renyi_without_delta, delta - added))
+        if not rest:
+            found.append(Pure(pure).epsilon_bound(delta - added))
+        elif len(rest) == 1:
+            found.append(pure + rest[0].epsilon_bound(delta - added))
+        return min(found, default=math.inf)
+
+    def _has_range(self) -> bool:
+        """Return whether a part has a Renyi curve below that of its worst pure release."""
+        return any(isinstance(part, BoundedRange) for _, part in self.parts)
+
+    def law(self) -> LossLaw | None:
+        """Return the law of the privacy loss of the worst such releases; None where a part does not say which it is."""
+        epsilons: list[tuple[int, Fraction]] = []
+        mu_squared, lost = _ZERO, _ZERO
+        for count, part in self.parts:
+            match part:
+                case Pure(epsilon) | BoundedRange(epsilon):
+                    epsilons.append((count, epsilon))
+                case Approximate(epsilon, delta):
+                    epsilons.append((count, epsilon))
+                    lost += count * delta
+                case GaussianLoss(mu_squared_of_part):
+                    mu_squared += count * mu_squared_of_part
+                case _:
+                    return None
+        if max((e for _, e in epsilons), default=_ZERO) > _MOST_EPSILON or mu_squared > _MOST_EPSILON:
+            return None
+        return LossLaw(tuple((count, e) for count, e in epsilons if e), mu_squared, lost)
+
+    def renyi(self, order: Fraction) -> Bound:
+        """Return the sum of the curves."""
+        return sum((count * part.renyi(order) for count, part in self.parts), start=_ZERO)
+
+    def rho_bound(self) -> Bound:
+        """Return the sum of rho."""
+        return sum((count * part.rho_bound() for count, part in self.parts), start=_ZERO)
+
+    def group(self, k: int) -> Loss:
+        """Return the composition of the groups."""
+        return summed([(count, part.group(k)) for count, part in self.parts])
+
+    def _split(self) -> tuple[Fraction, Fraction, list[Loss]]:
+        """Return the sum of epsilons, the sum of deltas, and the parts that have neither."""
+        pure, added, rest = _ZERO, _ZERO, []
+        for count, part in self.parts:
+            match part:
+                case Pure(epsilon) | BoundedRange(epsilon):
+                    pure += count * epsilon
+                case Approximate(epsilon, delta):
+                    pure, added = pure + count * epsilon, added + count * delta
+                case _:
+                    rest += [part] * min(count, 2)
+        return pure, added, rest
+
+    def _renyi_without_delta(self, order: Fraction) -> Bound:
+        """Return the Renyi curve given that no delta strikes: each step is a mixture of anything and a pure part."""
+        return sum(
+            (
+                count * (Pure(part.base_epsilon) if isinstance(part, Approximate) else part).renyi(order)
+                for count, part in self.parts
+            ),
+            start=_ZERO,
+        )
+
+
+def summed(parts: Iterable[tuple[int, Loss]]) -> Loss:
+    """Return the composition of losses fixed in advance, with equal currencies merged where that loses nothing."""
+    counts: dict[Loss, int] = {}
+    rho, mu_squared, none = _ZERO, _ZERO, Pure(_ZERO)
+    for times, whole in parts:
+        for inner, part in whole.parts if isinstance(whole, LossSum) else ((1, whole),):
+            count = times * inner
+            match part:
+                case NonPrivate():
+                    return part
+                case Zcdp():
+                    rho += count * part.rho
+                case GaussianLoss():
+                    mu_squared += count * part.mu_squared
+                case _ if part != none:
+                    counts[part] = counts.get(part, 0) + count
+                case _:
+                    pass
+    merged: list[tuple[int, Loss]] = [(count, part) for part, count in counts.items()]
+    merged += [(1, Zcdp(rho))] if rho else []
+    merged += [(1, GaussianLoss(mu_squared))] if mu_squared else []
+    merged.sort(key=repr)
+    if not merged:
+        return none
+    return merged[0][1] if len(merged) == 1 and merged[0][0] == 1 else LossSum(tuple(merged))
+
+
+def _below(value: Fraction) -> float:
+    """Return a float at most the value: for an epsilon or a delta, that makes the bound larger."""
+    if value > 10**300:
+        return 1e300  # far from where floats end, and no delta is left there
+    return math.nextafter(float(value), 0.0) if value else 0.0
+
+
+def _exactly(value: float) -> Bound:
+    return Fraction(value) if math.isfinite(value) else value
