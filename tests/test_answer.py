@@ -120,6 +120,16 @@ class TestText:
         parser.feed(text)
         assert parser.open == []
 
+    def test_a_label_stays_on_its_line_and_commands_no_terminal(self) -> None:
+        hostile = answer(columns={"k": ("a\nb", "\x1b[31mred", "\u202e", "é"), "n": (1, 2, 3, 4)})
+        for shown in (repr(hostile), hostile.bars(width=60), hostile._repr_html_()):
+            assert "\\n" in shown
+            assert "\x1b" not in shown
+            assert "\u202e" not in shown
+            assert "é" in shown
+        assert len(hostile.bars(width=60).splitlines()) == 4
+        assert hostile.to_arrow()["k"].to_pylist()[0] == "a\nb"
+
     def test_shares_are_written_as_people_write_them(self) -> None:
         assert [percent(Fraction(x)) for x in ("1", "1/10", "1/3", "0", "1e-6")] == [
             "100 %",

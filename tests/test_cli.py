@@ -43,6 +43,18 @@ def test_the_demo_runs_on_a_terminal_without_the_signs() -> None:
     assert b"|" in run.stdout
 
 
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = [sys.executable, "-c", "import sys; from discreet.cli import main; sys.exit(main(['demo']))"]
+    with subprocess.Popen(
+        command, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.close()
+        assert run.stderr.read() == b""
+    assert run.returncode == 1
+
+
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--version"])

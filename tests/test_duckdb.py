@@ -152,6 +152,11 @@ class TestCounts:
         path.write_bytes(b"sex,age\nMale,1\n" + line + b"Male,2\nFemale,2\n")
         assert counts(dc.Table(path, columns={"sex": SEX}), "sex").sum() <= 4
 
+    def test_a_count_of_cells_with_thousands_of_digits_is_refused_in_words(self) -> None:
+        columns = {f"c{i}": Integer(-(2**53) + 1, 2**53 - 1) for i in range(300)}
+        with pytest.raises(dc.NotSupported, match=r"more than 10\^18 groups and"):
+            query(dc.Table("t.parquet", columns=columns), *columns)
+
     def test_too_many_cells_are_refused(self) -> None:
         columns = {"a": Integer(1, 1000), "b": Integer(1, 1001)}
         table = dc.Table(pa.table({"a": [1], "b": [1]}), columns=columns, name="t")

@@ -83,9 +83,7 @@ class TestComposition:
         ("epsilon", "count", "true_delta"),
         [(50, 4000, "0.0192"), (75, 4000, "0.503"), (100, 10_000, "0.982")],
     )
-    def test_e3_1_the_corollary_fails_for_a_large_epsilon(
-        self, epsilon: int, count: int, true_delta: str
-    ) -> None:
+    def test_e3_1_the_corollary_fails_for_a_large_epsilon(self, epsilon: int, count: int, true_delta: str) -> None:
         found = self.corollary(mpf(epsilon), mpf("0.01"), count)
         assert mp.nstr(found, 3) == true_delta
         assert found > mpf("0.01")

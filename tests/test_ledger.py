@@ -258,6 +258,29 @@ class TestDamage:
     def test_an_unchanged_file_is_accepted(self, tmp_path: Path) -> None:
         assert len(file_ledger_of(self.spoiled(tmp_path, "SELECT 1")).history()) == 5
 
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "no JSON",
+            "[]",
+            "{}",
+            '{"dataset": "t", "budget": []}',
+            '{"dataset": "t", "budget": {"epsilon": "x"}}',
+            "[" * 99_999,
+        ],
+    )
+    def test_a_first_row_that_says_nothing_is_refused(self, tmp_path: Path, body: str) -> None:
+        file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
+        connection = sqlite3.connect(tmp_path / "x", isolation_level=None)
+        connection.execute("DROP TRIGGER entry_stays")
+        found = Row(*connection.execute("SELECT * FROM entry").fetchone())
+        hashed = replace(found, body=body).digest("")
+        connection.execute("UPDATE entry SET body = ?, hash = ?", (body, hashed))
+        connection.close()
+        with pytest.raises(LedgerError, match="the first row of the ledger says nothing") as caught:
+            file_ledger(tmp_path / "x").bind(dataset="t", budget=None)
+        assert caught.value.__context__ is None
+
     def test_rows_cannot_be_changed_through_sql(self, tmp_path: Path) -> None:
         file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
         connection = sqlite3.connect(tmp_path / "x")

@@ -296,6 +296,18 @@ class TestErrorsAreOutputs:
         assert answer.rows == 20
         assert asked.sql(Q, epsilon=20).columns["n"][1] in (0, 1, 2)
 
+    @pytest.mark.parametrize(("key", "others", "only"), [("sex", float("nan"), "Male"), ("age", None, 3)])
+    def test_a_type_that_one_person_gave_to_a_column_is_not_seen(self, key: str, others: object, only: object) -> None:
+        """A frame of pandas has the type of what is in it: without the last row the column holds other things."""
+        replies = []
+        for values in ([others, others, only], [others, others]):
+            rows = pd.DataFrame({"sex": [None] * len(values), "age": 1} | {key: values})
+            asked = session(rows)
+            text = f"SELECT {key}, COUNT(*) AS n FROM t GROUP BY {key}"
+            answer = asked.sql(text, epsilon="0.1")
+            replies.append((answer.columns[key], answer.errors, asked.quote("SELECT COUNT(*) FROM t", epsilon=1)))
+        assert replies[0] == replies[1]
+
     @pytest.mark.parametrize("rows", [ROWS, ROWS.slice(0, 0)])
     def test_the_rows_of_an_answer_come_from_declarations(self, rows: pa.Table) -> None:
         """QE-07, QE-08: all declared groups, in the order of the domain, whatever the table holds."""
@@ -431,7 +443,11 @@ class TestNothingIsPrivateByAccident:
             ({"epsilon": "x"}, "finite"),
             ({"epsilon": True}, "number"),
             ({"within": 0}, "above 0|at least 1"),
-            ({"within": 0.5}, "at least 1"),
+            ({"within": 0.5}, "within= is at least 1, because noise is whole numbers; got 0.5"),
+            ({"within": float("nan")}, "within is a finite number"),
+            ({"within": np.array([1, 2])}, "within is a number, not a ndarray"),
+            ({"within": pd.NA}, "within is a number"),
+            ({"within": pd.Series([50])}, "within is a number"),
         ],
     )
     def test_a_price_is_stated(self, offer: dict[str, Any], message: str) -> None:
@@ -452,6 +468,11 @@ class TestNothingIsPrivateByAccident:
             else:
                 assert answer.charged > 0
 
+    @pytest.mark.parametrize("epsilon", ["1e-16", "1e-300", "1e-400"])
+    def test_a_budget_that_buys_nothing_is_refused(self, epsilon: str) -> None:
+        with pytest.raises(dc.InvalidParameter, match="a budget below 2e-16 buys no question"):
+            session(epsilon=epsilon)
+
     def test_unknown_options_are_refused(self) -> None:
         with pytest.raises(TypeError):
             session().sql(Q, epsilom=1)  # type: ignore[call-arg]
@@ -469,6 +490,9 @@ class TestNothingIsPrivateByAccident:
     def test_wrong_parts_are_refused(self) -> None:
         with pytest.raises(dc.InvalidParameter, match=r"one dc\.Table"):
             Session([table()], budget=dc.Budget(epsilon=1), ledger=dc.memory_ledger())  # type: ignore[arg-type]
+        for ledger in (None, 3, b"x", "a\0b"):
+            with pytest.raises(dc.InvalidParameter, match="a ledger is a file"):
+                Session(table(), budget=dc.Budget(epsilon=1), ledger=ledger)  # type: ignore[arg-type]
         with pytest.raises(dc.InvalidParameter, match=r"budget is a dc\.Budget"):
             Session(table(), budget=1, ledger=dc.memory_ledger())  # type: ignore[arg-type]
         with pytest.raises(dc.InvalidParameter, match="analyst"):

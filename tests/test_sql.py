@@ -1,6 +1,7 @@
 """SQL: what is understood, and that everything else is refused, as text and as a mistake of nobody."""
 
 import string
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -173,6 +174,23 @@ class TestRefused:
         parts |= {"union": "UNION SELECT 1 " * count, "brackets": "[" * count, "braces": "{'a': " * count}
         with pytest.raises(dc.NotSupported):
             read(pattern.format(**parts))
+
+    @pytest.mark.parametrize("part", ["varchar(", "int(", "ARRAY[", "[", "(", "CASE WHEN ("])
+    @pytest.mark.parametrize("depth", [5, 20])
+    def test_the_parser_has_no_text_that_takes_long(self, part: str, depth: int) -> None:
+        """WS-04: it tries some brackets in two ways, and so takes twice the time for each that is inside another."""
+        group = part * depth + "1" + ("]" if part.endswith("[") else ")") * depth
+        start = time.process_time()
+        for text in (group, f"a{group * (200 // depth)}", ",".join([group] * (200 // depth)), "a" + "[1]" * 600):
+            with pytest.raises(dc.NotSupported):
+                read(f"SELECT {text} FROM census")
+        assert time.process_time() - start < 4
+
+    def test_a_question_with_the_most_groups_is_short_enough(self) -> None:
+        columns = [f"c{i}" for i in range(20)]  # each of two values
+        table = dc.Table("t.parquet", columns=dict.fromkeys(columns, dc.Boolean()))
+        text = "SELECT " + ", ".join(f"t.{name} AS x{name}" for name in columns) + ", COUNT(*) AS n FROM t GROUP BY "
+        assert len(read_sql(text + ", ".join(f"t.{name}" for name in columns), {"t": table}).keys) == 20
 
     def test_a_huge_text_is_refused_before_it_is_read(self) -> None:
         with pytest.raises(dc.NotSupported, match="longer than 65,536 bytes"):

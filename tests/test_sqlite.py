@@ -46,6 +46,27 @@ class TestDurability:
         with pytest.raises(LedgerError, match="would not be durable"):
             assert ledger.spent
 
+    def test_a_file_with_two_names_is_refused(self, ledger: Ledger, path: Path) -> None:
+        """Each name has a log of its own: two processes would each spend the whole budget."""
+        other = path.with_name("y.ledger")
+        other.hardlink_to(path)
+        for name in (path, other):
+            with pytest.raises(LedgerError, match="has two names"):
+                file_ledger(name).bind(dataset="t", budget=None)
+        with pytest.raises(LedgerError, match="has two names"):
+            ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+        other.unlink()
+        assert ledger.spent == dp.Charge()
+
+    def test_a_symbolic_link_is_the_file_that_it_leads_to(self, ledger: Ledger, path: Path) -> None:
+        other = path.with_name("y.ledger")
+        other.symlink_to(path)
+        linked = file_ledger(other)
+        linked.bind(dataset="t", budget=None)
+        for number, each in enumerate((ledger, linked) * 5):
+            each.reserve(TENTH, key=str(number), question="q", analyst="ana")
+        assert ledger.spent == linked.spent == dp.Charge(Fraction(1))
+
     def test_an_old_sqlite_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
         with pytest.raises(LedgerError, match=r"needs SQLite 3\.37"):

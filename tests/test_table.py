@@ -75,12 +75,28 @@ class TestDeclarations:
         assert text.startswith("table t, version 7; every row is its own unit")
         assert "Female" in text
 
+    def test_a_misspelt_column_of_a_wide_table_gets_a_short_message(self) -> None:
+        table = dc.Table("x.parquet", columns={f"column_{i}": SEX for i in range(1_000)})
+        with pytest.raises(dc.NeedsDeclaration, match=r"column_0, .* and more\. Use one") as caught:
+            table.column("colunm_0")
+        assert len(str(caught.value)) < 1_000
+
+    def test_a_category_that_is_no_text_is_refused_before_it_could_fail_a_question(self) -> None:
+        with pytest.raises(dc.InvalidParameter, match="column 'sex' declares a value that is no Unicode text"):
+            dc.Table("x.parquet", columns={"sex": dc.Category(["Male", "\ud800"])})
+
     def test_all_column_types_may_be_declared(self) -> None:
         columns = {"a": dc.Real(0, 1), "b": dc.Date(date(2026, 1, 1), date(2026, 2, 1)), "c": dc.Text()}
         assert set(dc.Table("x.parquet", columns=columns).columns) == {"a", "b", "c"}
 
 
 class TestSources:
+    def test_a_path_that_leads_nowhere_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "loop.parquet").symlink_to(tmp_path / "loop.parquet")
+        for path in ("a\0.parquet", "a\ud800.parquet", tmp_path / "loop.parquet"):
+            with pytest.raises(dc.InvalidParameter, match="leads to no file"):
+                source_of(path, COLUMNS)
+
     def test_a_path_becomes_absolute(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         found = source_of("a.parquet", COLUMNS)
@@ -132,6 +148,64 @@ class TestSources:
         assert numbers.rows["a"].to_pylist() == [3.0, 2.5, *[None] * 8]
         assert texts.rows["a"].to_pylist() == [None, None, "x", *[None] * 7]
         assert flags.rows["a"].to_pylist() == [*[None] * 4, True, *[None] * 5]
+
+
+class TestTypesOfAFrame:
+    """What type a frame gives to a column may come from its rows: it is settled before a question can be asked."""
+
+    @pytest.mark.parametrize("domain", [SEX, dc.Integer(0, 9), dc.Category([1, 2]), dc.Boolean()])
+    @pytest.mark.parametrize("rows", [[], [float("nan")], [None, None]], ids=str)
+    def test_a_column_that_holds_nothing_is_of_every_type(self, rows: list[object], domain: dc.Category) -> None:
+        for frame in (pd.DataFrame({"a": rows}), pl.DataFrame({"a": [None] * len(rows)}), pa.table({"a": pa.nulls(2)})):
+            found = source_of(frame, {"a": domain})
+            assert isinstance(found, Frame)
+            assert found.rows["a"].null_count == len(frame)
+
+    @pytest.mark.parametrize(
+        ("array", "domain", "message"),
+        [
+            (pa.array([1]), SEX, "holds int64, which a dc.Category of texts does not read"),
+            (pa.array(["1"]).dictionary_encode(), dc.Category([1]), "holds string, which a dc.Category of numbers"),
+            (pa.array([1.0], pa.float16()), dc.Integer(0, 1), "holds halffloat, which a dc.Integer does not read"),
+            (pa.array([1], pa.decimal256(70, 2)), dc.Integer(0, 1), "holds decimal256"),
+            (pa.array([b"Male"]), SEX, "holds binary"),
+            (pa.array([1], pa.duration("s")), dc.Integer(0, 1), "holds duration"),
+            (pa.array([1]), dc.Boolean(), "holds int64, which a dc.Boolean does not read"),
+        ],
+        ids=str,
+    )
+    def test_another_type_is_refused_when_it_is_declared(self, array: pa.Array, domain: object, message: str) -> None:
+        with pytest.raises(dc.NeedsDeclaration, match=message):
+            source_of(pa.table({"a": array}), {"a": domain})
+
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            pd.DataFrame({"a": pd.Categorical(["canary", 1])}),
+            pd.DataFrame({"a": pd.Series(["canary", "\ud800"], dtype=pd.StringDtype("python"))}),
+            pd.DataFrame({"a": [1j]}),
+            pa.table(
+                {
+                    "a": pa.Array.from_buffers(
+                        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+                    )
+                }
+            ),
+            pa.table({"a": pa.DictionaryArray.from_arrays(pa.array([7]), pa.array(["canary"]), safe=False)}),
+        ],
+        ids=["mixed", "surrogate", "complex", "not UTF-8", "out of range"],
+    )
+    def test_what_cannot_be_read_is_refused_and_no_cell_is_shown(self, frame: object) -> None:
+        with pytest.raises(dc.InvalidParameter, match="column 'a' of the frame cannot be read") as caught:
+            source_of(frame, {"a": SEX})
+        assert caught.value.__context__ is None
+        assert "canary" not in str(caught.value)
+
+    def test_a_frame_without_keys_still_has_its_rows(self) -> None:
+        for frame in (FRAME, pl.DataFrame({"extra": [1, 2, 3]}), pa.table({"extra": [1, 2, 3]})):
+            found = source_of(frame, {"extra": dc.Text()})
+            assert isinstance(found, Frame)
+            assert found.rows.num_rows == 3
 
 
 def test_the_census_ships_with_the_package() -> None:

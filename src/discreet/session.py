@@ -55,8 +55,8 @@ class Session:
     ) -> None:
         if not isinstance(table, Table):
             raise InvalidParameter(
-                f"a session has one dc.Table here, not a {type(table).__name__}: write dc.Table(source, columns={{...}}), "
-                "and open a session with a ledger of its own for each table."
+                f"a session has one dc.Table here, not a {type(table).__name__}: write dc.Table(source, columns=...); "
+                "each table has a session and a ledger of its own."
             )
         if not isinstance(analyst, str) or not analyst.isprintable() or not 0 < len(analyst) <= 200:
             raise InvalidParameter(f'analyst is a short name such as "ana", not {analyst!r:.60}.')

@@ -230,6 +230,8 @@ def gaussian(losses: Iterable[Loss]) -> Loss:
     """
     total = Fraction(0)
     for count, loss in _parts(losses):
+        if loss == Pure(Fraction(0)):  # mu = 0
+            continue
         if not isinstance(loss, GaussianLoss):
             raise NotSupported("exact Gaussian composition is for Gaussian losses; use compose for the others.")
         total += count * loss.mu_squared

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -49,23 +51,24 @@ class Explanation:
     @property
     def guess(self) -> float:
         """The most often that a guess whether one person is in the table, at even odds, can be right."""
-        return min(1.0, self.belief(0.5) + self.delta)
+        e, d = Fraction(repr(self.epsilon)), Fraction(repr(self.delta))
+        return float_up(min(Fraction(1), upper(lambda: 1 - ball(1 - d) / (1 + ball(e).exp()))))
 
     def __str__(self) -> str:
         lines = [
             f"Whatever is asked, the odds of anything that can be said of one person move by a factor of at most "
-            f"{self.odds:.4g}.",
+            f"{_up(self.odds, digits=4)}.",
             f"Whoever guesses whether a person is in the table, at even odds, is right at most "
-            f"{min(1.0, self.guess):.2%} of the time; a coin is right 50 %.",
+            f"{_percent_up(self.guess, places=2)} of the time; a coin is right 50 %.",
             "",
             f"  {'who believed':>16}   can believe at most",
         ]
-        lines += [f"  {p:>16.3%}   {self.belief(p):.3%}" for p in (0.001, 0.01, 0.1, 0.5, 0.9)]
+        lines += [f"  {p:>16.3%}   {_percent_up(self.belief(p), places=3)}" for p in (0.001, 0.01, 0.1, 0.5, 0.9)]
         if self.delta:
-            name = next((text for chance, text in reversed(_CHANCES) if chance >= Fraction(repr(self.delta))), "")
+            name = next((text for chance, text in reversed(_CHANCES) if chance > Fraction(repr(self.delta))), "")
             lines += [
                 "",
-                f"This holds but for an event of probability {self.delta:.3g}"
+                f"This holds but for an event of probability at most {_up(self.delta, digits=3)}"
                 + (f", rarer than {name}." if name else "."),
             ]
         else:
@@ -73,11 +76,24 @@ class Explanation:
         return "\n".join(lines)
 
 
+def _up(value: float, *, digits: int) -> str:
+    """Return a number with so many significant digits that is at least the value."""
+    if not math.isfinite(value):
+        return "infinity"
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
+    return f"{rounded:.{digits}g}"
+
+
+def _percent_up(value: float, *, places: int) -> str:
+    """Return a percentage with so many decimals that is at least the value."""
+    return f"{(100 * Decimal(repr(value))).quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING)}%"
+
+
 def explain(budget: Budget, *, delta: Fraction = Fraction(1, 10**9)) -> Explanation:
     """Return what a budget means; one in rho is read at this delta."""
     from discreet.dp.loss import Zcdp
 
     if budget.rho is not None:
-        return Explanation(Zcdp(budget.rho).epsilon(delta=delta), float(delta))
+        return Explanation(Zcdp(budget.rho).epsilon(delta=delta), float_up(delta))
     assert budget.epsilon is not None
     return Explanation(float_up(budget.epsilon), float_up(budget.delta))

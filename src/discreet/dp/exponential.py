@@ -64,7 +64,8 @@ class Selection(Mechanism):
         """Return alpha with P(score of the chosen < best - alpha) <= failure_probability: (ln R + ln 1/beta) / rate."""
         beta = probability(failure_probability, "failure_probability")
         count = positive_integer(candidates, "candidates")
-        return (math.log(count) - math.log(float(beta))) / float(self._rate) * (1 + 1e-12)
+        surplus = math.log(count) + math.log(beta.denominator) - math.log(beta.numerator)
+        return surplus / float(self._rate) * (1 + 1e-12)
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.linf <= self.sensitivity.linf

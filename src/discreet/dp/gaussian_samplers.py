@@ -122,18 +122,6 @@ class _Cells:
         self._table = _cell_inversion(sigma)
         self._sure = _sure_bounds(sigma)
 
-    def draw_one(self, stream: Stream) -> int:
-        """Return one draw; how many are rejected before it does not depend on it."""
-        while True:
-            signed, halves = self._table.draw_one(stream), stream.integer(self._digits + 1)
-            cell = ~signed if signed < 0 else signed
-            place = (halves + 1) >> 1 if self._law == "rounded" else halves >> 1
-            magnitude = (cell << self._digits) + place
-            if self._law == "discrete" and signed < 0 and magnitude == 0:
-                continue  # 0 has one sign
-            if self._decide_one(stream, cell, halves, stream.integer(_FRACTION_BITS), stream.integer(48)):
-                return -magnitude if signed < 0 else magnitude
-
     def draw(self, stream: Stream, count: int) -> Integers:
         """Return a chunk of draws; what is rejected is drawn again."""
         drawn, accepted = self._propose(stream, count)
@@ -254,10 +242,6 @@ class GaussianSampler(Sampler):
                 f"Gaussian noise of {float_up(sigma):.3g} steps cannot be drawn: sigma lies between {LEAST_SIGMA[law]} "
                 f"(below, noise is 0 all but surely) and 2^52 steps; change epsilon, the sensitivity or the step."
             )
-
-    def draw_one(self, stream: Stream) -> int:
-        """Return one draw as a Python integer."""
-        return (self._direct if self._cells is None else self._cells).draw_one(stream)
 
     def draw(self, stream: Stream, count: int) -> Integers:
         """Return `count` independent draws."""

@@ -8,7 +8,6 @@ the stated law exactly, and no float takes part.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -54,14 +53,6 @@ class Inversion:
         self._labels = [label(i) for i in range(boundaries + 1)]
         self._arrays: tuple[NDArray[np.uint64], Integers] | None = None
         self._table: Integers | None = None
-
-    def draw_one(self, stream: Stream) -> int:
-        """Return one draw; its time depends on the outcome with a probability below 2^-30 only."""
-        word = stream.integer(64)
-        below = bisect_left(self._floors, word)
-        if below == len(self._floors) or self._floors[below] == word:
-            return self._settle(stream, word, below)
-        return self._labels[below]
 
     def draw(self, stream: Stream, count: int) -> Integers:
         """Return `count` independent draws, as 16-bit integers, or Python integers where a label needs them."""

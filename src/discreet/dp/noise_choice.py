@@ -10,8 +10,9 @@ from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
 from discreet.dp.mechanism import AdditiveNoise
 from discreet.dp.neighbours import Neighbours
-from discreet.dp.rational import Number, non_negative, positive, positive_integer
+from discreet.dp.rational import Number, float_up, non_negative, positive, positive_integer
 from discreet.dp.sensitivity import Sensitivity
+from discreet.errors import InvalidParameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,13 @@ def cheapest_noise(
     'exact'
     """
     count, share = positive_integer(answers, "answers"), non_negative(delta, "delta")
+    if share >= 1:
+        raise InvalidParameter(f"delta is below 1; got {delta!r}.")
     together = sensitivity or Sensitivity.counting(neighbours=neighbours, queries=count)
+    if together.neighbours is not neighbours:
+        raise InvalidParameter("the sensitivity is stated for another relation than neighbours.")
+    if together.l1 is None and not share:
+        raise InvalidParameter("with delta = 0 only Laplace noise is pure, and it needs the l1 sensitivity.")
     offers: list[Offer] = []
     if together.l1 is not None:
         laplace = Laplace.for_accuracy(
@@ -93,4 +100,5 @@ def cheapest_noise(
 
 def _offer(accounting: str, mechanism: AdditiveNoise, delta: Fraction) -> Offer:
     rho = mechanism.loss.rho_bound()
-    return Offer(accounting, mechanism, mechanism.loss.epsilon(delta=delta), float(rho))
+    assert isinstance(rho, Fraction)  # additive noise has a rho, whatever its law
+    return Offer(accounting, mechanism, mechanism.loss.epsilon(delta=delta), float_up(rho))

@@ -251,20 +251,3 @@ def law_of(epsilons: Sequence[float | Fraction], *, mu_squared: Fraction = Fract
         exact = rational(e, "epsilon")
         counts[exact] = counts.get(exact, 0) + 1
     return LossLaw(tuple((count, e) for e, count in counts.items()), mu_squared)
-
-
-def _crossing(law: _Tilted, low: float, high: float, delta: float) -> float:
-    """Return an epsilon where the bound on delta is low enough, and lower than 2^-30 below it is not (or is at 0).
-
-    Secant steps on ln delta, each aimed a little above the crossing, with a bisection where one does not help.
-    """
-    heights = {low: law.delta(low), high: law.delta(high)}
-    while high - low > 2.0**-30 * high:
-        above, below = heights[low], heights[high]
-        step = math.log(above / delta) / math.log(above / below) if below > 0 else 0.5
-        aimed = low + min(max(step * (1 + 2.0**-32), 2.0**-31), 1 - 2.0**-31) * (high - low)
-        for middle in (aimed, aimed * (1 - 2.0**-31), (low + high) / 2):
-            if low < middle < high:
-                heights[middle] = law.delta(middle)
-                low, high = (low, middle) if heights[middle] <= delta else (middle, high)
-    return high

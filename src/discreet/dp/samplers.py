@@ -138,14 +138,6 @@ class DiscreteLaplace(Sampler):
                 f"1/45 (below, noise is 0 all but surely) and 2^52 steps; change epsilon, the sensitivity or the step."
             )
 
-    def draw_one(self, stream: Stream) -> int:
-        """Return one draw as a Python integer."""
-        top = self._top.draw_one(stream)
-        low = 0
-        for shift, block in self._blocks:
-            low |= block.draw_one(stream) << shift
-        return (top << self._digits) | (self._mask - low if top < 0 else low)
-
     def draw(self, stream: Stream, count: int) -> Integers:
         """Return `count` independent draws."""
         return in_chunks(lambda size: self._chunk(stream, size), count)

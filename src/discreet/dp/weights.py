@@ -39,6 +39,7 @@ _FAR = 90.0  # beyond it a weight is known to be below exp(-90) only
 _FINE = 64  # entries of the table in one factor of 2
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1") / _FINE  # ln 2 / 64 to 32 bits: its products with integers are exact
 _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33") / _FINE  # the rest
+_MILD = Fraction(2) ** 900  # from its inverse up to it, a rate times a gap is certainly far or near where a float ends
 _SLACK = 2.0**-42  # relative: above the error of a weight, 2^-44 (90 times three roundings of its exponent)
 _SUMMED = 2.0**-36  # the same for sums of up to CHUNK weights in any order
 _NOTHING = 2.0**-129  # above exp(-90)
@@ -54,6 +55,8 @@ class Weights:
     @classmethod
     def of(cls, scores: Given, rate: Fraction) -> Weights:
         """Return the weights of these scores, refused unless all are finite numbers."""
+        if not 1 / _MILD <= rate <= _MILD:
+            raise InvalidParameter("epsilon is too far from the sensitivity of a score: their ratio is out of range.")
         return cls(_numbers(scores), rate)
 
     @cached_property
@@ -177,12 +180,14 @@ class Weights:
 
 def _numbers(scores: Given) -> NDArray[np.float64]:
     """Return scores as an array of floats, of integers, or of fractions where neither holds them."""
+    if isinstance(scores, np.ma.MaskedArray):
+        raise InvalidParameter("selection refuses masked scores: leave candidates without a score out.")
     if isinstance(scores, list) and all(type(score) is float for score in scores):
         scores = np.array(scores)
     array = np.asarray(scores)
     if array.ndim != 1 or array.size == 0:
         raise InvalidParameter("selection takes a list of at least one score.")
-    if not isinstance(scores, np.ndarray) and array.dtype.kind == "f":
+    if not hasattr(scores, "__array__") and array.dtype.kind == "f":
         array = np.array([_plain(score) for score in scores], dtype=object)  # NumPy may have rounded an integer
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         if not np.isfinite(array).all():

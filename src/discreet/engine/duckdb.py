@@ -29,6 +29,7 @@ _SETTINGS: tuple[tuple[str, bool | list[str]], ...] = (
     ("allow_unsigned_extensions", False),
     ("allow_persistent_secrets", False),
     ("python_enable_replacements", False),  # no name in a query means a variable of this process
+    ("enable_progress_bar", False),  # it would show how far the rows are read
     ("allowed_configs", []),  # no setting is exempt from the lock
     ("enable_external_access", False),
     ("lock_configuration", True),

@@ -1,0 +1,119 @@
+"""Wrong private selections that one would really write. Each must fail the check that ours passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from discreet import dp
+from tests.closed_forms import mp, mpf
+from tests.noise_laws import real
+from tests.selecting import Distribution, Scores, first_head, precise, softmax
+
+# Laws, as functions of scores of sensitivity 1.
+
+
+def without_the_two(epsilon: Fraction) -> object:
+    """Weights exp(epsilon u) where scores may move apart: the normaliser was forgotten."""
+    return lambda scores: softmax(scores, epsilon)
+
+
+def first_head_without_the_two(epsilon: Fraction) -> object:
+    return lambda scores: first_head(scores, epsilon)
+
+
+def of_the_minimum(epsilon: Fraction) -> object:
+    """The noise is added and the least is reported."""
+    return lambda scores: softmax([-Fraction(score) for score in scores], epsilon / 2)
+
+
+def heads_with_leftovers(epsilon: Fraction) -> object:
+    """Flips the coins in the order of the list, where it should be random: ties go to the first."""
+
+    @precise
+    def law(scores: Scores) -> Distribution:
+        best = max(Fraction(score) for score in scores)
+        left, chances = mpf(1), []
+        for score in scores:
+            head = mp.exp(-real(epsilon / 2) * real(best - Fraction(score)))
+            chances.append(left * head)
+            left *= 1 - head
+        return chances
+
+    return law
+
+
+BUCKETS = 12
+
+
+def index_and_value(epsilon: Fraction) -> object:
+    """Reports the largest Gumbel-noisy score beside its index: the outcomes are pairs (index, value in a bucket).
+
+    The maximum is a Gumbel variable around ln of the normaliser, and independent of where it is reached.
+    """
+
+    @precise
+    def law(scores: Scores) -> Distribution:
+        rate = real(epsilon / 2)
+        normaliser = mp.fsum(mp.exp(rate * real(Fraction(score))) for score in scores)
+        below = [mp.exp(-normaliser * mp.exp(-mpf(v) / 2)) for v in range(-BUCKETS, BUCKETS)]
+        buckets = [high - low for low, high in zip([mpf(0), *below], [*below, mpf(1)], strict=True)]
+        return [p * bucket for p in softmax(scores, epsilon / 2) for bucket in buckets]
+
+    return law
+
+
+def peeled_with_all_of_it(epsilon: Fraction, k: int) -> Fraction:
+    """The rate of a top-k each of whose choices takes the whole epsilon."""
+    return epsilon / 2
+
+
+# Renyi curves.
+
+
+def bounded_range(epsilon: Fraction) -> object:
+    """The curve of the exponential mechanism, claimed for any choice that is epsilon-DP."""
+    return lambda order: order * epsilon**2 / 8
+
+
+# Draws: (scores, rate, n) -> indices.
+
+
+def float_softmax(scores: Sequence[float], rate: Fraction, n: int) -> np.ndarray:
+    """Exponentials of the scores themselves, in floats."""
+    with np.errstate(all="ignore"):
+        each = np.exp(float(rate) * np.asarray(scores, dtype=np.float64))
+        chances = each / each.sum()
+    return np.random.default_rng().choice(len(scores), n, p=chances)
+
+
+def argmax(scores: Sequence[float], rate: Fraction, n: int) -> np.ndarray:
+    return np.full(n, int(np.argmax(np.asarray(scores, dtype=np.float64))))
+
+
+def drawn_from(law: Distribution, n: int) -> np.ndarray:
+    """Draws of any law; for twins whose law is known."""
+    chances = np.array([float(p) for p in law])
+    return np.random.default_rng().choice(len(law), n, p=chances / chances.sum())
+
+
+# Scores.
+
+
+def as_floats(scores: Sequence[int | float]) -> list[Fraction]:
+    """Scores as NumPy reads them: a whole number beyond 2^53 beside a real one is rounded."""
+    return [Fraction(float(score)) for score in np.asarray(scores, dtype=np.float64)]
+
+
+# Claims.
+
+
+def monotone_for_anything(epsilon: Fraction) -> dp.Exponential:
+    """States an obligation that nobody has proved."""
+    return dp.Exponential(
+        sensitivity=dp.Sensitivity.counting(neighbours=dp.Neighbours.ADD_REMOVE),
+        epsilon=epsilon,
+        utility=dp.Utility.MONOTONE,
+    )
