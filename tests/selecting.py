@@ -26,7 +26,11 @@ LawOf = Callable[[Scores], Distribution]
 Pair = tuple[Scores, Scores]
 
 ONE = dp.Sensitivity.counting(neighbours=dp.Neighbours.ADD_REMOVE)
-ORDERS = [Fraction(n, 4) for n in (5, 6, 8, 12, 16, 32, 64, 256, 2000)]
+ORDERS = [Fraction(101, 100), *(Fraction(n, 4) for n in (5, 6, 8, 12, 16, 32, 64, 256, 2000))]
+EXPONENT_BITS = 4096  # before the point and after it, of any rate times any gap below: their difference is what counts
+
+
+integrated = mp.workprec(112)  # for integrals, which are compared to 20 digits
 
 
 def number(point: arb) -> mpf:
@@ -35,15 +39,17 @@ def number(point: arb) -> mpf:
 
 
 def law_of(mechanism: dp.Exponential | dp.NoisyMax | dp.PermuteAndFlip) -> LawOf:
-    """Ours, as numbers; the balls are checked to be narrower than any inequality below could see."""
+    """Ours, as numbers; the balls are narrower than what any inequality below could see."""
 
     @precise
     def law(scores: Scores) -> Distribution:
-        with precision(512):
-            balls = mechanism.law(list(scores))
-            ends = [(number(ball.lower()), number(ball.upper())) for ball in balls]
-        assert all(high - low <= high * NOISE for low, high in ends)
-        return [(low + high) / 2 for low, high in ends]
+        for bits in (512, 4096):  # the exponent of a weight may have a thousand bits before the point
+            with precision(bits):
+                balls = mechanism.law(list(scores))
+                ends = [(number(ball.lower()), number(ball.upper())) for ball in balls]
+            if all(high - low <= high * NOISE for low, high in ends):
+                return [(low + high) / 2 for low, high in ends]
+        raise AssertionError("the law is wider than what is checked")
 
     return law
 
@@ -51,11 +57,11 @@ def law_of(mechanism: dp.Exponential | dp.NoisyMax | dp.PermuteAndFlip) -> LawOf
 # Closed forms. Nothing of ours is used.
 
 
-@precise
 def weights(scores: Scores, rate: Fraction) -> Distribution:
-    """exp(-rate gap), the gap being how far a score lies below the best."""
+    """exp(-rate gap), the gap being how far a score lies below the best; also where two that are tiny are compared."""
     best = max(Fraction(score) for score in scores)
-    return [mp.exp(-real(rate) * real(best - Fraction(score))) for score in scores]
+    with mp.workprec(EXPONENT_BITS):
+        return [mp.exp(-real(rate * (best - Fraction(score)))) for score in scores]
 
 
 @precise
@@ -102,7 +108,7 @@ def peeled(scores: Scores, rate: Fraction, k: int) -> dict[tuple[int, ...], mpf]
 
 
 def moves(count: int, utility: dp.Utility) -> Iterator[tuple[int, ...]]:
-    """How scores of sensitivity 1 may move between two neighbours; the other order of the two is added by the checks."""
+    """How scores of sensitivity 1 may move between two neighbours; checks look at both orders of the two."""
     if utility is dp.Utility.MONOTONE:
         yield from itertools.product((0, 1), repeat=count)
     else:
@@ -123,6 +129,15 @@ def extreme_neighbours(count: int, utility: dp.Utility) -> Iterator[Pair]:
     for scores in ((0,) * count, tuple(range(count)), (0, *(500,) * (count - 1)), (*(0,) * (count - 1), 500)):
         for up in range(1, count):
             yield scores, tuple(score + (1 if i < up else down) for i, score in enumerate(scores))
+
+
+def two_candidates(epsilon: Fraction, utility: dp.Utility) -> Iterator[Pair]:
+    """Two candidates at every distance, which moves as far as it can: the log ratio takes all values that it has."""
+    down = 0 if utility is dp.Utility.MONOTONE else -1
+    middle = Fraction(1 - down, 2)  # from this far behind to this far ahead
+    for n in range(-24, 25):
+        gap = Fraction(n, 8) / epsilon - middle
+        yield (gap, Fraction(0)), (gap + 1, Fraction(down))
 
 
 def on_a_circle(points: int) -> Iterator[Pair]:

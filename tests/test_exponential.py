@@ -29,6 +29,7 @@ from tests.selecting import (
     on_a_circle,
     softmax,
     tables,
+    two_candidates,
 )
 from tests.sizes import sized
 
@@ -72,20 +73,13 @@ def test_a_constant_normaliser_is_tight(epsilon: Fraction, points: int) -> None:
     check_pure(law_of(ours(epsilon, CONSTANT)), epsilon, on_a_circle(points), tight=True)
 
 
-def worst_pairs(epsilon: Fraction, utility: dp.Utility) -> list[tuple[tuple[Fraction, ...], tuple[Fraction, ...]]]:
-    """Two candidates at every distance: the log ratio takes the two ends of its interval, in all proportions."""
-    steps = [F(n, 8) / epsilon for n in range(-24, 25)]
-    down = 0 if utility is MONOTONE else -1
-    return [((gap, F(0)), (gap + 1, F(down))) for gap in steps]
-
-
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(2), F(6)])
 @pytest.mark.parametrize("utility", [GENERAL, MONOTONE])
 def test_renyi_divergence(epsilon: Fraction, utility: dp.Utility) -> None:
     mechanism = ours(epsilon, utility)
     law, claimed = law_of(mechanism), mechanism.loss.renyi
     assert all(claimed(order) <= order * epsilon**2 / 8 for order in ORDERS)
-    check_renyi(law, claimed, worst_pairs(epsilon, utility))
+    check_renyi(law, claimed, two_candidates(epsilon, utility))
     check_renyi(law, claimed, list(extreme_neighbours(6, utility)))
     check_renyi(law, claimed, list(neighbours(3, (0, 2), utility)))
 
@@ -95,7 +89,7 @@ def test_the_renyi_divergence_is_nearly_reached() -> None:
     """With small epsilon the worst of two candidates comes within one percent of a epsilon^2 / 8."""
     epsilon, order = F(1, 100), F(2)
     law = law_of(ours(epsilon))
-    worst = max(divergence(law(one), law(other), order) for one, other in worst_pairs(epsilon, GENERAL))
+    worst = max(divergence(law(one), law(other), order) for one, other in two_candidates(epsilon, GENERAL))
     bound = real(order * epsilon**2 / 8)
     assert bound * mpf("0.99") <= worst <= bound
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from discreet import dp
+from discreet.dp.randomness import Stream
+from discreet.dp.weights import Weights
 from tests.closed_forms import mp, mpf
 from tests.noise_laws import real
 from tests.selecting import Distribution, Scores, first_head, precise, softmax
@@ -117,3 +120,78 @@ def monotone_for_anything(epsilon: Fraction) -> dp.Exponential:
         epsilon=epsilon,
         utility=dp.Utility.MONOTONE,
     )
+
+
+# Weights: (scores, rate) -> floats, the best one's 1.
+
+
+def weights_of_floats(scores: Sequence[int | float], rate: Fraction) -> np.ndarray:
+    """Gaps between scores as NumPy reads them."""
+    read = np.asarray(scores, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-float(rate) * (read.max() - read)))
+
+
+def weights_that_wrap(scores: np.ndarray, rate: Fraction) -> np.ndarray:
+    """Gaps of whole numbers in 64 bits with a sign: one of more than 2^63 comes out negative."""
+    read = np.asarray(scores)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-float(rate) * (read.max() - read).astype(np.float64)))
+
+
+def weights_not_shifted(scores: Sequence[int | float], rate: Fraction) -> np.ndarray:
+    """Exponentials of the scores, divided by the greatest."""
+    with np.errstate(all="ignore"):
+        each = np.exp(float(rate) * np.asarray(scores, dtype=np.float64))
+        return np.asarray(each / each.max())
+
+
+def exp_with_one_constant(x: np.ndarray) -> np.ndarray:
+    """exp(-x) with ln 2 / 64 in one float: what it is off by is multiplied by up to 8,000."""
+    step = math.log(2) / 64
+    n = np.rint(np.minimum(x, 90.0) / step)
+    return np.where(x <= 90.0, np.exp2(-n / 64) * np.exp(n * step - np.minimum(x, 90.0)), 0.0)
+
+
+# Draws by weights: (weights, stream, ...), as `Weights` has them.
+
+
+def float_coins(weights: Weights, stream: Stream, candidates: np.ndarray) -> np.ndarray:
+    """A uniform float is compared with the weight in floats."""
+    return np.asarray(stream.words(candidates.size, 64) * 2.0**-64 < weights.floats[candidates])
+
+
+def coins_of_one_word(weights: Weights, stream: Stream, candidates: np.ndarray) -> np.ndarray:
+    """Ours as it once was: what lies between two words was not left open, so no weight above 2^-129 was below 2^-64."""
+    words, floats = stream.words(candidates.size, 64), weights.floats[candidates]
+    slack = 2.0**-42 * floats + 2.0**-129
+    heads = words * 2.0**-64 < floats - slack
+    for i in np.flatnonzero(~heads & (words * 2.0**-64 <= floats + slack)):
+        heads[i] = weights._flip_one(stream, int(candidates[i]), int(words[i]))
+    return np.asarray(heads)
+
+
+def float_inversion(weights: Weights, stream: Stream) -> int:
+    """Sums in floats, and no doubt about them."""
+    ends = np.cumsum(weights.floats)
+    return int(np.searchsorted(ends, stream.integer(64) / 2**64 * ends[-1], "right").clip(max=len(weights) - 1))
+
+
+def best_if_none_was_kept(weights: Weights, stream: Stream) -> int:
+    """Tries some, and takes the best if none is kept."""
+    tried, heads = weights._try_some(stream)
+    return int(tried[heads[0]]) if heads.size else int(np.argmax(weights.floats))
+
+
+def one_try_each(weights: Weights, stream: Stream) -> int:
+    """Tries some, each once, and takes a uniform one of those kept: permute and flip, where a draw was wanted."""
+    return weights.pick(stream)
+
+
+def flipped_again(weights: Weights, stream: Stream) -> int:
+    """Permute and flip that flips the coins of those tried a second time."""
+    tried, heads = weights._try_some(stream)
+    if heads.size:
+        return int(tried[heads[0]])
+    kept = np.flatnonzero(weights._flip(stream, np.arange(len(weights))))
+    return int(kept[stream.integer(64) % kept.size])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from discreet.dp.loss import BoundedRange, Loss, Pure
 from discreet.dp.mechanism import Mechanism
-from discreet.dp.rational import Number, positive, positive_integer, probability
+from discreet.dp.rational import Number, float_up, positive, positive_integer, probability
+from discreet.dp.reals import ball, upper
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.weights import Given, Weights
 from discreet.errors import InvalidParameter
@@ -64,8 +64,7 @@ class Selection(Mechanism):
         """Return alpha with P(score of the chosen < best - alpha) <= failure_probability: (ln R + ln 1/beta) / rate."""
         beta = probability(failure_probability, "failure_probability")
         count = positive_integer(candidates, "candidates")
-        surplus = math.log(count) + math.log(beta.denominator) - math.log(beta.numerator)
-        return surplus / float(self._rate) * (1 + 1e-12)
+        return float_up(upper(lambda: ball(count / beta).log() / ball(self._rate)))
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.linf <= self.sensitivity.linf

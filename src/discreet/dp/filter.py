@@ -226,7 +226,9 @@ class PrivacyFilter:
         """Spend a loss and return the permit for it, or refuse and leave everything as it was."""
         charge = self.budget.charge(loss)
         if charge is None:
-            raise BudgetExceeded("this budget admits no release with such a loss, at any price.")
+            raise BudgetExceeded(
+                f"this budget admits no release with such a loss, at any price. {loss.instead}".rstrip()
+            )
         if not self._spend(charge):
             raise BudgetExceeded(self.refusal(charge))
         permit = Permit._mint(self.budget, charge)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.dp.inversion import Integers
+from discreet.dp.rational import Number, positive, rational
 from discreet.dp.samplers import CHUNK, Sampler
 from discreet.errors import InvalidParameter
 
@@ -73,11 +75,18 @@ def release_integers(values: Integers, sampler: Sampler, stream: Stream) -> Inte
 
 
 def _added(values: Integers, noise: Integers) -> Integers:
-    wide = noise.dtype == object or values.dtype == object or values.dtype == np.uint64 or not _fits(values, noise)
-    if not wide:
-        return values.astype(np.int64) + noise
-    total = values.astype(object) + noise.astype(object)
-    return total if values.dtype == object else np.asarray(np.clip(total, -(2**63), 2**63 - 1), dtype=np.int64)
+    total = exact_sum(values, noise)
+    if total.dtype != object or values.dtype == object:
+        return total
+    return np.asarray(np.clip(total, -(2**63), 2**63 - 1), dtype=np.int64)
+
+
+def exact_sum(one: Integers, other: Integers) -> Integers:
+    """Return the sum of two arrays of integers, as Python integers where 64 bits might not hold it."""
+    wide = any(array.dtype in (object, np.uint64) for array in (one, other)) or not _fits(one, other)
+    if wide:
+        return np.asarray(one.astype(object) + other.astype(object))
+    return one.astype(np.int64) + other
 
 
 def _fits(*arrays: Integers) -> bool:
@@ -139,3 +148,66 @@ def _nearest_float(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return math.copysign(sys.float_info.max, 1 if value > 0 else -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The public grid of a stream of values: the integers, or the multiples of a power of two.
+
+    Guarantee: on the integers nothing is rounded, and real numbers are refused; on any other grid a value moves by at
+      most half a step when it is snapped, so that two values that are D apart are at most D + one step apart.
+    """
+
+    step: Fraction
+
+    @classmethod
+    def of(cls, step: Number) -> Steps:
+        """Return the grid of this step, or of the power of two below it."""
+        wanted = positive(step, "step")
+        return cls(Fraction(2) ** _floor_log2(wanted))
+
+    def apart(self, sensitivity: Fraction) -> Fraction:
+        """Return how many steps apart two values can be that differ by at most `sensitivity`."""
+        return sensitivity if self.step == 1 else sensitivity / self.step + 1
+
+    def above(self, threshold: Number) -> int:
+        """Return the first step at or above a public threshold."""
+        return math.ceil(rational(threshold, "threshold") / self.step)
+
+    def one(self, value: float | Fraction) -> int:
+        """Return a value in steps."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value if self.step == 1 else round(value / self.step)
+        if not isinstance(value, float | Fraction):
+            raise InvalidParameter(f"a value is an integer or a real number, not a {type(value).__name__}.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidParameter(
+                "NaN and infinity are no values: replace missing ones, clamp to public bounds first."
+            )
+        self._real_is_allowed()
+        return round(Fraction(value) / self.step)
+
+    def many(self, values: ArrayLike) -> Integers:
+        """Return an array of values in steps."""
+        array = numbers(values).ravel()
+        if self.step == 1 and not is_real(array):
+            return cast(Integers, array)
+        if is_real(array):
+            self._real_is_allowed()
+            with np.errstate(over="ignore"):
+                snapped = np.rint(_times_power(array, -_floor_log2(self.step)))
+            if np.all(np.abs(snapped) < _SAFE):
+                return snapped.astype(np.int64)
+        return np.array([round(Fraction(value) / self.step) for value in array.tolist()], dtype=object)
+
+    def value(self, steps: int) -> int | float:
+        """Return a number of steps as a value: an integer on the integers, else the nearest float."""
+        return steps if self.step == 1 else _nearest_float(steps * self.step)
+
+    def _real_is_allowed(self) -> None:
+        if self.step == 1:
+            raise InvalidParameter(
+                "real values need a public grid: pass step=, for instance step=0.01, which adds to the sensitivity."
+            )

@@ -66,7 +66,7 @@ class Laplace(AdditiveNoise):
         """
         return cls(
             sensitivity=sensitivity,
-            scale=greatest_scale(_beyond, alpha=alpha, failure_probability=failure_probability, answers=answers),
+            scale=greatest_scale(beyond, alpha=alpha, failure_probability=failure_probability, answers=answers),
         )
 
     @property
@@ -82,11 +82,7 @@ class Laplace(AdditiveNoise):
     def law(self, value: int) -> Law:
         """Return the exact law of the output at an integer value."""
 
-        def mass(outcome: int) -> arb:
-            q = ball(-1 / self.scale)
-            return -q.expm1() / (1 + q.exp()) * (q * abs(outcome - value)).exp()
-
-        return Law(value, mass, lambda a: _beyond(a, self.scale))
+        return Law(value, lambda outcome: mass(outcome - value, self.scale), lambda a: beyond(a, self.scale))
 
     @property
     def _noise_scale(self) -> Fraction:
@@ -99,13 +95,26 @@ class Laplace(AdditiveNoise):
         return discrete_laplace(scale)
 
     def _beyond(self, steps: int, scale: Fraction) -> arb:
-        return _beyond(steps, scale)
+        return beyond(steps, scale)
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l1 is not None and sensitivity.l1 <= _l1(self.sensitivity)
 
 
-def _beyond(steps: int, scale: Fraction) -> arb:
+def mass(steps: int, scale: Fraction) -> arb:
+    """Return P(Z = a) = (1 - q) / (1 + q) q^|a|, q = exp(-1 / scale)."""
+    q = ball(-1 / scale)
+    return -q.expm1() / (1 + q.exp()) * (q * abs(steps)).exp()
+
+
+def at_least(steps: int, scale: Fraction) -> arb:
+    """Return P(Z >= a)."""
+    q = ball(-1 / scale)
+    tail = (q * max(steps, 1 - steps)).exp() / (1 + q.exp())
+    return tail if steps > 0 else 1 - tail
+
+
+def beyond(steps: int, scale: Fraction) -> arb:
     """Return P(|Z| > a) = 2 q^(a + 1) / (1 + q), q = exp(-1 / scale)."""
     q = ball(-1 / scale)
     return 2 * (q * (steps + 1)).exp() / (1 + q.exp())

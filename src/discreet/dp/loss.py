@@ -123,6 +123,11 @@ class Loss:
         """Return a rational at least the rho of zCDP; infinite where there is none."""
         return math.inf
 
+    @property
+    def instead(self) -> str:
+        """What to use where a budget cannot admit this loss at any price."""
+        return ""
+
     def group(self, k: int) -> Loss:
         """Return the loss towards k units taken together."""
         raise AssertionError("every loss defines its group privacy")

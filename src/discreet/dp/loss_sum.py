@@ -1,25 +1,26 @@
 """The sum of losses that were fixed in advance: each question about it is answered by the tightest theorem.
 
-Equal currencies add exactly. Otherwise the least is taken of: the sum of epsilons and deltas; the sum of Renyi curves
-with the deltas beside it; and, where the worst release of every part is known, the law of the privacy loss itself.
-`composition.py` has each theorem by its name.
+Equal currencies add exactly. Otherwise a step with a delta is a mixture: with that chance everything is lost. Where no
+delta strikes, the least is taken of: the sum of epsilons; the sum of Renyi curves; and the law of the privacy loss
+itself, where the worst release of every part is known. `composition.py` has each theorem by its name.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.loss import Approximate, Bound, BoundedRange, Loss, NonPrivate, Pure, Zcdp
 from discreet.dp.numeric_composition import LossLaw
+from discreet.dp.reals import ball, upper
 from discreet.dp.renyi import delta_of_renyi, epsilon_of_renyi
+from discreet.errors import InvalidParameter
 
 _ZERO = Fraction(0)
 _MOST_EPSILON = 500  # the numeric law works with exp(epsilon) as a float, which ends at exp(709)
-_LEAST_DELTA = Fraction(1, 10**300)  # likewise, at the other end
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +31,33 @@ class LossSum(Loss):
 
     def delta_bound(self, epsilon: Fraction) -> Bound:
         """Return the least of the theorems that apply: sums of epsilons and of deltas, and Renyi curves."""
-        pure, added, rest = self._split()
-        law = self.law()
-        if law is not None and not self._has_range():
-            found = [Fraction(law.delta(_below(epsilon)))]
-        else:
-            found = [delta_of_renyi(self._renyi_without_delta, epsilon) + added]
+        pure, lost, rest = self._split()
+        law, found = self._kept_law(), list[Bound]()
+        if law is not None:
+            found.append(Fraction(law.delta(_below(epsilon))))
+        if law is None or self._has_range():
+            found.append(delta_of_renyi(self._kept_renyi, epsilon))
         if not rest:
-            found.append(Fraction(Pure(pure).delta_bound(epsilon)) + added)
+            found.append(Pure(pure).delta_bound(epsilon))
         elif len(rest) == 1 and epsilon >= pure:
-            found.append(Fraction(rest[0].delta_bound(epsilon - pure)) + added)
-        return min(found)
+            found.append(rest[0].delta_bound(epsilon - pure))
+        return lost + (1 - lost) * Fraction(min(found))
 
     def epsilon_bound(self, delta: Fraction) -> Bound:
         """Return the least of the theorems that apply."""
-        pure, added, rest = self._split()
-        if delta < added:
+        pure, lost, rest = self._split()
+        if delta < lost:
             return math.inf
-        law, found = self.law(), list[Bound]()
-        if law is not None and delta > added and _below(delta) > 0:
-            found.append(_exactly(law.epsilon(_below(delta))))
+        kept = (delta - lost) / (1 - lost)
+        law, found = self._kept_law(), list[Bound]()
+        if law is not None and _below(kept) > 0:
+            found.append(_exactly(law.epsilon(_below(kept))))
         if law is None or self._has_range():
-            found.append(epsilon_of_renyi(self._renyi_without_delta, delta - added))
+            found.append(epsilon_of_renyi(self._kept_renyi, kept))
         if not rest:
-            found.append(Pure(pure).epsilon_bound(delta - added))
+            found.append(Pure(pure).epsilon_bound(kept))
         elif len(rest) == 1:
-            found.append(pure + rest[0].epsilon_bound(delta - added))
+            found.append(pure + rest[0].epsilon_bound(kept))
         return min(found, default=math.inf)
 
     def _has_range(self) -> bool:
@@ -64,22 +66,24 @@ class LossSum(Loss):
 
     def law(self) -> LossLaw | None:
         """Return the law of the privacy loss of the worst such releases; None where a part does not say which it is."""
+        kept = self._kept_law()
+        return None if kept is None else replace(kept, lost=self._split()[1])
+
+    def _kept_law(self) -> LossLaw | None:
+        """Return that law given that no delta strikes."""
         epsilons: list[tuple[int, Fraction]] = []
-        mu_squared, lost = _ZERO, _ZERO
+        mu_squared = _ZERO
         for count, part in self.parts:
             match part:
-                case Pure(epsilon) | BoundedRange(epsilon):
+                case Pure(epsilon) | BoundedRange(epsilon) | Approximate(epsilon, _):
                     epsilons.append((count, epsilon))
-                case Approximate(epsilon, delta):
-                    epsilons.append((count, epsilon))
-                    lost += count * delta
                 case GaussianLoss(mu_squared_of_part):
                     mu_squared += count * mu_squared_of_part
                 case _:
                     return None
         if max((e for _, e in epsilons), default=_ZERO) > _MOST_EPSILON or mu_squared > _MOST_EPSILON:
             return None
-        return LossLaw(tuple((count, e) for count, e in epsilons if e), mu_squared, lost)
+        return LossLaw(tuple((count, e) for count, e in epsilons if e), mu_squared)
 
     def renyi(self, order: Fraction) -> Bound:
         """Return the sum of the curves."""
@@ -94,19 +98,20 @@ class LossSum(Loss):
         return summed([(count, part.group(k)) for count, part in self.parts])
 
     def _split(self) -> tuple[Fraction, Fraction, list[Loss]]:
-        """Return the sum of epsilons, the sum of deltas, and the parts that have neither."""
-        pure, added, rest = _ZERO, _ZERO, []
+        """Return the sum of epsilons, the chance that some delta strikes, and the parts that have neither."""
+        pure, deltas, rest = _ZERO, list[tuple[int, Fraction]](), list[Loss]()
         for count, part in self.parts:
             match part:
                 case Pure(epsilon) | BoundedRange(epsilon):
                     pure += count * epsilon
                 case Approximate(epsilon, delta):
-                    pure, added = pure + count * epsilon, added + count * delta
+                    pure += count * epsilon
+                    deltas.append((count, delta))
                 case _:
                     rest += [part] * min(count, 2)
-        return pure, added, rest
+        return pure, _any_of(deltas), rest
 
-    def _renyi_without_delta(self, order: Fraction) -> Bound:
+    def _kept_renyi(self, order: Fraction) -> Bound:
         """Return the Renyi curve given that no delta strikes: each step is a mixture of anything and a pure part."""
         return sum(
             (
@@ -117,11 +122,23 @@ class LossSum(Loss):
         )
 
 
+def _any_of(deltas: list[tuple[int, Fraction]]) -> Fraction:
+    """Return a rational at least the chance that one of independent events occurs, exact for a single one."""
+    total = sum((count * delta for count, delta in deltas), start=_ZERO)
+    if sum(count for count, _ in deltas) <= 1:
+        return total
+    kept = [(count, 1 - delta) for count, delta in deltas]
+    some = upper(lambda: -sum((count * ball(k).log() for count, k in kept), start=ball(0)).expm1())
+    return min(total, some, Fraction(1))
+
+
 def summed(parts: Iterable[tuple[int, Loss]]) -> Loss:
     """Return the composition of losses fixed in advance, with equal currencies merged where that loses nothing."""
     counts: dict[Loss, int] = {}
     rho, mu_squared, none = _ZERO, _ZERO, Pure(_ZERO)
     for times, whole in parts:
+        if not isinstance(whole, Loss):
+            raise InvalidParameter("only a dp.Loss is composed; the Charge that a PrivacyFilter keeps is not one.")
         for inner, part in whole.parts if isinstance(whole, LossSum) else ((1, whole),):
             count = times * inner
             match part:

@@ -188,7 +188,7 @@ class AdditiveNoise(Mechanism):
         beta, count = probability(failure_probability, "failure_probability"), positive_integer(answers, "answers")
         step = self.grid(count) if real else Fraction(1)
         scale = self._scale_in_steps(step, count) if real else self._noise_scale
-        steps = smallest(lambda a: upper(lambda: _any_of(self._beyond(a, scale), count)) <= beta)
+        steps = smallest(lambda a: upper(lambda: any_of(self._beyond(a, scale), count)) <= beta)
         return steps * step + (step / 2 if real else 0)
 
 
@@ -202,7 +202,7 @@ def greatest_scale(
         raise InvalidParameter("alpha is at least 1: integer noise that is never off by 1 would be no noise.")
 
     def fails(scale: Fraction) -> bool:
-        return upper(lambda: _any_of(beyond(steps, scale), count)) > beta
+        return upper(lambda: any_of(beyond(steps, scale), count)) > beta
 
     low, high = Fraction(1, 20), Fraction(1, 10)
     if fails(low):
@@ -215,7 +215,7 @@ def greatest_scale(
     return low
 
 
-def _any_of(chance: arb, count: int) -> arb:
+def any_of(chance: arb, count: int) -> arb:
     """Return 1 - (1 - p)^k without cancellation."""
     return -(((-chance).log1p()) * ball(count)).expm1()
 

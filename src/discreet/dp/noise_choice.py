@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.dp.discrete_gaussian import DiscreteGaussian
+from discreet.dp.explain import rounded_up
 from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
 from discreet.dp.mechanism import AdditiveNoise
@@ -27,7 +28,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class NoiseChoice:
-    """All offers, cheapest first; prints as a table."""
+    """All offers, cheapest first; prints as a table, in which costs are rounded up."""
 
     alpha: Fraction
     answers: int
@@ -41,12 +42,12 @@ class NoiseChoice:
 
     def __str__(self) -> str:
         head = f"{self.answers} answers, none off by more than {float(self.alpha):g}, at delta = {float(self.delta):g}"
-        rows = [f"{'noise':<18}{'accounting':<12}{'scale':>12}{'epsilon':>12}{'rho':>12}"]
+        rows = [f"{'noise':<18}{'accounting':<16}{'scale':>12}{'epsilon':>12}{'rho':>12}"]
         for offer in self.offers:
             scale = float(offer.mechanism._noise_scale)
             rows.append(
-                f"{type(offer.mechanism).__name__:<18}{offer.accounting:<12}{scale:>12.4g}{offer.epsilon:>12.4g}"
-                f"{offer.rho:>12.4g}"
+                f"{type(offer.mechanism).__name__:<18}{offer.accounting:<16}{scale:>12.4g}"
+                f"{rounded_up(offer.epsilon, digits=4):>12}{rounded_up(offer.rho, digits=4):>12}"
             )
         return "\n".join([head, *rows])
 

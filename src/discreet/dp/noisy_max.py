@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.dp.exponential import Exponential, Selection, Utility, check_selection
 from discreet.dp.loss import BoundedRange, Loss
-from discreet.dp.rational import Number, positive_integer
+from discreet.dp.rational import Number, positive_integer, probability
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.weights import Given, Weights
 from discreet.errors import InvalidParameter
@@ -98,6 +98,14 @@ class NoisyTopK(Selection):
     @property
     def _rate(self) -> Fraction:
         return super(NoisyTopK, self)._rate / self.k
+
+    def accuracy(self, *, failure_probability: Number, candidates: int) -> float:
+        """Return alpha with P(some chosen score < the k-th best - alpha) <= failure_probability.
+
+        It is (ln R + ln k/beta) / rate: each choice has one of the k best before it, and all R candidates at most.
+        """
+        each = probability(failure_probability, "failure_probability") / self.k
+        return Selection.accuracy(self, failure_probability=each, candidates=candidates)
 
     def release(self, scores: Given) -> list[int]:  # type: ignore[override]
         """Return the indices of the k chosen candidates, best noisy score first."""

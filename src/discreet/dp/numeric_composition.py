@@ -21,8 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp.rational import float_up, rational
-from discreet.errors import InvalidParameter
+from discreet.dp.rational import float_up, probability, rational
 
 Reals = NDArray[np.float64]
 
@@ -58,16 +57,17 @@ class LossLaw:
         kept = 0.0
         if self.mu_squared != 0 or rational(epsilon, "epsilon") < self._sum:
             kept = 1.0 if self._is_extreme else self._tilted(self._best_tilt(epsilon)).delta(epsilon)
-        return min(1.0, (kept + float_up(self.lost)) * (_FUDGE if self.lost else 1.0))
+        return float_up(self.lost + (1 - self.lost) * Fraction(kept))
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on epsilon, within 2^-30 of where the bound on delta crosses; infinite below `lost`."""
-        if not 0 < delta < 1:
-            raise InvalidParameter("numeric composition needs a delta strictly between 0 and 1.")
-        delta -= float_up(self.lost) * _FUDGE
-        if delta <= 0:
+        wanted = probability(delta, "delta")
+        if wanted < self.lost:
             return math.inf
         high = float_up(self._sum) if self.mu_squared == 0 else math.inf
+        delta = math.nextafter(float((wanted - self.lost) / (1 - self.lost)), 0.0)
+        if delta <= 0:
+            return high
         if self._is_extreme:
             return high
         proved, tilt = self._renyi_epsilon(delta)
@@ -210,10 +210,11 @@ def _split(e: Fraction, step: Fraction) -> tuple[int, Reals]:
 
 def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int) -> _Tilted:
     """Return the tilted law of the sum on a cyclic grid around its mean."""
-    h, frequencies = float(step), np.arange(cells // 2 + 1)
-    product, active = np.ones(frequencies.size, dtype=np.complex128), frequencies
+    h, active = float(step), np.arange(cells // 2 + 1)
+    product = np.ones(active.size, dtype=np.complex128)
+    most, share = np.ones(active.size), np.zeros(active.size)  # see _rounding_error
     circle = np.exp(2j * np.pi * np.arange(cells) / cells)
-    log_moment, mean, factors = 0.0, 0.0, 0
+    log_moment, mean = 0.0, 0.0
     for count, e in law.releases:
         place, masses = _split(e, step)
         atoms = np.array([place, place + 1, -place, -place - 1])
@@ -222,26 +223,40 @@ def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int) -> _Tilted:
         top = float(weights.max())
         moment = top + math.log(float(np.exp(weights - top).sum()))
         tilted = np.exp(weights - moment)
-        log_moment, mean, factors = log_moment + count * moment, mean + count * float(tilted @ atoms), factors + count
+        log_moment, mean = log_moment + count * moment, mean + count * float(tilted @ atoms)
         forward = circle[(active * (place % cells)) % cells]
         unit = circle[active]
         factor = forward * (tilted[0] + tilted[1] * unit) + np.conj(forward) * (tilted[2] + tilted[3] * np.conj(unit))
-        product[active] *= factor**count
-        magnitude = np.abs(product[active])
-        product[active[magnitude <= _NEGLIGIBLE]] = 0
-        active = active[magnitude > _NEGLIGIBLE]
+        product *= factor**count
+        greatest = np.abs(factor) + _ROUNDING
+        most *= greatest**count
+        share += count / greatest
+        kept = most > _NEGLIGIBLE
+        if np.count_nonzero(kept) < 15 / 16 * kept.size:  # moving them costs as much as keeping a few
+            active, product, most, share = active[kept], product[kept], most[kept], share[kept]
     # irfft sums with e^{+i...}; the characteristic function has the same sign, so masses come out at -place
-    masses = np.fft.irfft(np.conj(product), cells)
+    spectrum = np.zeros(cells // 2 + 1, dtype=np.complex128)
+    spectrum[active] = np.conj(product)
+    masses = np.fft.irfft(spectrum, cells)
     center = round(mean)
     places = (np.arange(cells) - (center - cells // 2)) % cells + center - cells // 2
-    error = cells * ((factors + 8 * math.log2(cells)) * _ROUNDING + _NEGLIGIBLE + _LIGHT) + 4 * _ALIASED
+    error = _rounding_error(most, share, cells) + cells * (_NEGLIGIBLE + _LIGHT) + 4 * _ALIASED
     normal = tilt * (tilt + 1) * float(law.mu_squared) / 2
     order = np.argsort(places)
     losses = np.asarray(places[order] * h, dtype=np.float64)
-    kept = np.asarray(masses[order], dtype=np.float64)
-    large = kept > _LIGHT
-    logs: Reals = np.log(kept[large]) - tilt * losses[large] + log_moment
+    found = np.asarray(masses[order], dtype=np.float64)
+    large = found > _LIGHT
+    logs: Reals = np.log(found[large]) - tilt * losses[large] + log_moment
     return _Tilted(tilt, losses[large], logs, log_moment + normal, float(law.mu_squared), error)
+
+
+def _rounding_error(most: Reals, share: Reals, cells: int) -> float:
+    """Return what rounding adds to all masses together, which is at most what it adds to all frequencies together.
+
+    With factors a, each off by u, a product is off by at most the derivative of prod(|a| + u) in u, times u: that is
+    u times `most` times `share`. The transform is off by 8 u log2(cells) of the norm of its input, and so of its sum.
+    """
+    return 2 * _ROUNDING * float(most @ (share + 8 * math.log2(cells)))  # a real transform has each frequency twice
 
 
 def law_of(epsilons: Sequence[float | Fraction], *, mu_squared: Fraction = Fraction(0)) -> LossLaw:

@@ -92,13 +92,28 @@ class Permit:
         permit.reserved = reserved
         return permit
 
-    def take(self, loss: Loss) -> None:
-        """Spend a loss out of what is left, or refuse and leave everything as it was."""
+    def take(self, loss: Loss) -> Charge:
+        """Spend a loss out of what is left and return its charge, or refuse and leave everything as it was."""
         charge = self._budget.charge(loss)
         with self._lock:
             if charge is None or charge.amount > self._left.amount or charge.delta > self._left.delta:
                 raise BudgetExceeded("this permit does not cover the loss of the mechanism; reserve that loss first.")
             self._left = self._left - charge
+        return charge
+
+    def _give_back(self, charge: Charge) -> None:
+        """Undo a `take` of this charge: for a threshold test that missed, and for nothing else."""
+        with self._lock:
+            self._left = self._left + charge
+
+    def affords(self, loss: Loss) -> int:
+        """Return how often a loss can be taken out of what is left."""
+        charge = self._budget.charge(loss)
+        if charge is None:
+            return 0
+        with self._lock:
+            parts = [(self._left.amount, charge.amount), (self._left.delta, charge.delta)]
+        return min((int(left / each) for left, each in parts if each), default=0)
 
     def close(self) -> Charge:
         """Give up what has not been taken, and return it."""

@@ -42,7 +42,10 @@ _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33") / _FINE  # the rest
 _MILD = Fraction(2) ** 900  # from its inverse up to it, a rate times a gap is certainly far or near where a float ends
 _SLACK = 2.0**-42  # relative: above the error of a weight, 2^-44 (90 times three roundings of its exponent)
 _SUMMED = 2.0**-36  # the same for sums of up to CHUNK weights in any order
+_BOOLEAN = frozenset({bool, np.bool_})  # which NumPy reads as numbers among numbers
+_NO_LIST = "selection takes a list of at least one score."
 _NOTHING = 2.0**-129  # above exp(-90)
+_WORD = 2.0**-63  # above what the first 64 bits of a coin leave open, and _NOTHING
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Weights:
 
     def _weigh(self, scores: Scores) -> Reals:
         with np.errstate(over="ignore", invalid="ignore"):
-            return _exp_minus(_gaps(self._highest, scores) * float(self.rate))
+            return exp_minus(_gaps(self._highest, scores) * float(self.rate))
 
     def among(self, kept: NDArray[np.bool_]) -> Weights:
         """Return the weights of some of the candidates alone."""
@@ -159,7 +162,7 @@ class Weights:
         """Return independent coins, each True with the weight of its candidate as its probability, exactly."""
         weights, words = self._weigh(self.scores[candidates]), stream.words(candidates.size, 64)
         coins = words * 2.0**-64  # to 53 bits, correctly rounded
-        slack = _SLACK * weights + _NOTHING
+        slack = _SLACK * weights + _WORD
         heads = coins < weights - slack
         for i in np.flatnonzero(~heads & (coins <= weights + slack)):
             heads[i] = self._flip_one(stream, int(candidates[i]), int(words[i]))
@@ -184,21 +187,25 @@ def _numbers(scores: Given) -> NDArray[np.float64]:
         raise InvalidParameter("selection refuses masked scores: leave candidates without a score out.")
     if isinstance(scores, list) and all(type(score) is float for score in scores):
         scores = np.array(scores)
-    array = np.asarray(scores)
+    try:
+        array = np.asarray(scores)
+    except ValueError:  # lists of different lengths
+        raise InvalidParameter(_NO_LIST) from None
     if array.ndim != 1 or array.size == 0:
-        raise InvalidParameter("selection takes a list of at least one score.")
-    if not hasattr(scores, "__array__") and array.dtype.kind == "f":
+        raise InvalidParameter(_NO_LIST)
+    if not hasattr(scores, "__array__") and (array.dtype.kind == "f" or not _BOOLEAN.isdisjoint(map(type, scores))):
         array = np.array([_plain(score) for score in scores], dtype=object)  # NumPy may have rounded an integer
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         if not np.isfinite(array).all():
             raise InvalidParameter("selection refuses scores that are NaN or infinite.")
         return array.astype(np.float64, copy=False)
     if array.dtype.kind in "iu":
-        return array if array.dtype == np.uint64 else array.astype(np.int64)
-    if array.dtype.kind == "O" and all(isinstance(_plain(s), int | float | Fraction) for s in array):
-        if not all(math.isfinite(s) for s in array):
+        return array.astype(np.uint64 if array.dtype.kind == "u" else np.int64, copy=False)
+    if array.dtype.kind == "O":
+        plain = [_plain(score) for score in array]
+        if not all(math.isfinite(score) for score in plain if isinstance(score, float)):
             raise InvalidParameter("selection refuses scores that are NaN or infinite.")
-        return np.array([Fraction(_plain(s)) for s in array], dtype=object)
+        return np.array([Fraction(score) for score in plain], dtype=object)
     raise InvalidParameter("selection takes whole numbers, real numbers or fractions as scores.")
 
 
@@ -234,7 +241,7 @@ def _table() -> Reals:
         return np.array([float((root**n).mid()) for n in range(int(_FAR * _FINE / math.log(2)) + 2)])
 
 
-def _exp_minus(x: Reals) -> Reals:
+def exp_minus(x: Reals) -> Reals:
     """Return exp(-x) for x >= 0 within a relative 2^-50, if x is exact, up to 90; 0 beyond."""
     near = x <= _FAR
     if not near.any():
