@@ -170,6 +170,7 @@ def worst_ratio(law: LawOf, pairs: Iterable[Pair]) -> mpf:
     def at(scores: Scores) -> Distribution:
         if scores not in kept:
             kept[scores] = law(scores)
+            assert abs(mp.fsum(kept[scores]) - 1) < mpf(2) ** -40, "that is no law"  # where it is undefined, too
         return kept[scores]
 
     worst = mpf(0)

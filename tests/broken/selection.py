@@ -92,6 +92,32 @@ def float_softmax(scores: Sequence[float], rate: Fraction, n: int) -> np.ndarray
     return np.random.default_rng().choice(len(scores), n, p=chances)
 
 
+def law_of_float_softmax(epsilon: Fraction) -> object:
+    """The same as a law."""
+    return lambda scores: _float_law(np.asarray(scores, dtype=np.float64), epsilon)
+
+
+def law_of_shifted_softmax(epsilon: Fraction) -> object:
+    """Shifted so that nothing overflows; a candidate 1,500 behind then has a weight of 0, and its neighbour has not."""
+
+    def law(scores: Scores) -> Distribution:
+        read = np.asarray(scores, dtype=np.float64)
+        return _float_law(read - read.max(), epsilon)
+
+    return law
+
+
+def _float_law(scores: np.ndarray, epsilon: Fraction) -> Distribution:
+    with np.errstate(all="ignore"):
+        each = np.exp(float(epsilon / 2) * scores)
+        return [mpf(p) for p in (each / each.sum()).tolist()]
+
+
+def law_of_scores_in_floats(epsilon: Fraction) -> object:
+    """Exact, but for scores as a float tells them: beyond 2^53 one that moves by 1 moves by 2."""
+    return lambda scores: softmax(as_floats(scores), epsilon / 2)
+
+
 def argmax(scores: Sequence[float], rate: Fraction, n: int) -> np.ndarray:
     return np.full(n, int(np.argmax(np.asarray(scores, dtype=np.float64))))
 
