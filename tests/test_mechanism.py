@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,6 +17,7 @@ import pytest
 from discreet import dp
 from discreet.dp.mechanism import AdditiveNoise, Mechanism
 from discreet.errors import BudgetExceeded, InvalidParameter
+from tests.broken import mechanisms as broken
 from tests.closed_forms import mp, mpf
 from tests.noise_laws import laplace_below, real
 from tests.statistics import share
@@ -179,6 +181,27 @@ class TestOpen:
     def test_a_permit_is_needed(self) -> None:
         with pytest.raises(InvalidParameter):
             LAPLACE.open(dp.Exact(5, sensitivity=ONE, unit="row"), 1)  # type: ignore[arg-type]
+
+
+def check_open_pays_for_every_answer(make: type[dp.RandomizedResponse]) -> None:
+    """Bits that move by l1 in total are l1 answers that change: the loss of all of them is taken, or it is refused."""
+    for answers, moved in itertools.product((1, 2, 3), (1, 2, 3, 6)):
+        response = make(truth=F(1, 2), answers=answers)
+        moves = dp.Sensitivity(l1=moved, neighbours=REPLACE)
+        value = dp.Exact(np.zeros(moved, dtype=np.int64), sensitivity=moves, unit="row")
+        allowed = dp.PrivacyFilter(dp.Budget(epsilon=100)).reserve(response.loss)
+        one, other = (real(response.law(bit).bounds(0)[0]) for bit in (0, 1))
+        if moved * mp.log(one / other) <= real(response.epsilon * answers):
+            assert np.shape(response.open(value, allowed)) == (moved,)
+        else:
+            with pytest.raises(InvalidParameter, match="more sensitive"):
+                response.open(value, allowed)
+
+
+def test_randomised_response_takes_the_loss_of_every_answer_that_changes() -> None:
+    check_open_pays_for_every_answer(dp.RandomizedResponse)
+    with pytest.raises(pytest.fail.Exception):
+        check_open_pays_for_every_answer(broken.PaysForOne)
 
 
 class TestThen:

@@ -88,7 +88,7 @@ def test_a_report_of_several_answers_costs_so_many_times() -> None:
     one, five = dp.RandomizedResponse(truth=F(1, 2)), dp.RandomizedResponse(truth=F(1, 2), answers=5)
     assert five.loss.renyi(F(10**9)) == 5 * one.epsilon
     assert dp.RandomizedResponse(epsilon=5, answers=5).epsilon == 1
-    assert five.sensitivity.l1 == 5 * 2
+    assert five.sensitivity.l1 == 5
     tables = [one.law(0), one.law(1)]
     worst = sum(checks.log_ratio(*[[law.bounds(k) for k in (0, 1)] for law in tables])[0] for _ in range(5))
     assert worst <= real(five.epsilon * 5)

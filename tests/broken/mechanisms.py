@@ -173,6 +173,16 @@ class Untyped(Laplace):
         object.__setattr__(self, "scale", wanted)
 
 
+# What a private value may move.
+
+
+class PaysForOne(dp.RandomizedResponse):
+    """Takes two bits that change for one answer: as in a histogram, one cell is left and another is entered."""
+
+    def _covers(self, sensitivity: dp.Sensitivity) -> bool:
+        return sensitivity.l1 is not None and sensitivity.l1 <= 2 * self.answers
+
+
 # Estimates.
 
 

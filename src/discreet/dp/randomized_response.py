@@ -88,8 +88,8 @@ class RandomizedResponse(Mechanism):
 
     @property
     def sensitivity(self) -> Sensitivity:  # type: ignore[override]
-        """An answer may become any other: the relation is replace."""
-        return Sensitivity(l1=2 * self.answers, neighbours=Neighbours.REPLACE)
+        """As many answers may change as a report has; one that changes moves by at least 1."""
+        return Sensitivity(l1=self.answers, neighbours=Neighbours.REPLACE)
 
     @property
     def epsilon(self) -> Fraction:
@@ -200,7 +200,7 @@ class RandomizedResponse(Mechanism):
         return gap, float(upper(lambda: (1 - self.honest()) / (self.choices - 1)))
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
-        return sensitivity.l1 is not None and sensitivity.l1 <= 2 * self.answers
+        return sensitivity.l1 is not None and sensitivity.l1 <= self.answers
 
 
 def _hoeffding(beta: Fraction, n: int) -> float:
