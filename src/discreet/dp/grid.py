@@ -32,14 +32,16 @@ _SAFE = 1 << 62  # sums of two integers below it fit 64 bits
 
 
 def numbers(values: ArrayLike) -> Integers | Reals:
-    """Return values as an array of integers or of finite floats, or refuse them by name."""
+    """Return values as an array of integers or of finite floats, or refuse them by name.
+
+    Integers beyond 64 bits are clamped to them, unless they come in an array whose type somebody chose.
+    """
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidParameter("release refuses masked values: fill or drop them first.")
     array = np.asarray(values)
-    if array.dtype.kind in "iu":
-        return cast(Integers, array)
-    if array.dtype.kind == "O" and all(isinstance(v, int) and not isinstance(v, bool) for v in array.ravel()):
-        return array
+    whole = array.dtype.kind == "O" and all(isinstance(v, int) and not isinstance(v, bool) for v in array.ravel())
+    if whole or array.dtype.kind in "iu":
+        return cast(Integers, array) if isinstance(values, np.ndarray) else _of_64_bits(array)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:  # a wider float would be rounded before it is snapped
         raise InvalidParameter(f"release takes integers or real numbers, not {array.dtype}; convert them first.")
     if np.isnan(array).any():
@@ -50,6 +52,14 @@ def numbers(values: ArrayLike) -> Integers | Reals:
     return array if isinstance(values, np.ndarray) else _not_rounded(values, array)
 
 
+def _of_64_bits(array: Integers) -> Integers:
+    """Return integers clamped to 64 bits. NumPy chose the type of a list by its values, so it would tell them apart."""
+    if array.dtype.kind == "i":
+        return array
+    clamped = [min(max(int(value), -(2**63)), 2**63 - 1) for value in array.ravel()]
+    return np.array(clamped, dtype=np.int64).reshape(array.shape)
+
+
 def _not_rounded(values: ArrayLike, array: Reals) -> Integers | Reals:
     """Return the array that NumPy made, unless it rounded an integer to a float: a neighbour may round far away."""
     if not (np.abs(array) >= 2**53).any():
@@ -57,7 +67,7 @@ def _not_rounded(values: ArrayLike, array: Reals) -> Integers | Reals:
     listed = np.asarray(values, dtype=object)
     whole = [isinstance(v, int | np.integer) for v in listed.ravel()]
     if all(whole):
-        return np.array([int(v) for v in listed.ravel()], dtype=object).reshape(array.shape)
+        return _of_64_bits(listed)
     if any(whole):
         raise InvalidParameter("release refuses integers beyond 2^53 among real numbers: give all as one or the other.")
     return array
