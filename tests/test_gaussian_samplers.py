@@ -99,8 +99,12 @@ class TestDecisions:
     @pytest.mark.parametrize("law", LAWS)
     def test_cells_that_floats_do_not_reach(self, law: str) -> None:
         cells = cells_of(F(10**9), law)
-        far = [(2**20 - 1, 9, 0), (2**20, 9, 0), (2**30, 5, 7), (2**40, 3, 0), (2**60, 2, 1)]
+        far = [(2**14 - 1, 9, 0), (2**14, 9, 0), (2**20, 9, 0), (2**30, 5, 7), (2**40, 3, 0), (2**60, 2, 1)]
         check_decisions(cells, far)
+
+    def test_far_out_a_small_place_moves_the_chance_by_more_than_the_margin(self) -> None:
+        cells = cells_of(F(641, 10), "rounded")
+        check_undecided(cells, [(b, 0, f) for b in (2**14 - 1, 2**14, 2**16, 2**19, 2**20 - 1) for f in (1, 2**22)])
 
     @pytest.mark.parametrize("law", LAWS)
     def test_floats_without_a_margin_are_rejected(self, law: str) -> None:

@@ -40,8 +40,10 @@ _DIRECT = 64  # scales up to this are inverted directly
 _TAIL = 8  # outcomes are stored up to 8 sigma, beyond which lies less than 2^-49
 _MOST_TERMS = 1 << 22  # of a sum: some seconds
 _FRACTION_BITS = 32  # of the place inside a unit, before more are drawn
-_FAR = 2**20  # cells from here on are left to ball arithmetic
-_SLACK = 2.0**-28  # above every error of the float evaluation of exp(-x): arithmetic 2^-45, fraction 2^-33
+_FAR = 2**14  # cells from here on are left to ball arithmetic
+# Above every error of the float evaluation of exp(-x): arithmetic 2^-45, and the digits of the place that are not drawn
+# yet: less than 2^-33 of a cell b < 2^14, and sigma is above 2^5, so x = place (2b + place) / 2 sigma^2 moves by 2^-29.
+_SLACK = 2.0**-28
 
 
 class Sums:
