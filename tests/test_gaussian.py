@@ -133,6 +133,16 @@ def test_the_mechanism_of_an_accuracy() -> None:
     )
 
 
+@pytest.mark.parametrize("alpha", [10**4, 3 * 10**6, 10**9, 10**15])
+def test_a_wide_error_can_be_asked_for(alpha: int) -> None:
+    """P(|Z| > a) = 2 Phi(-(a + 1/2) / sigma): at sigma it is at most beta, at sigma (1 + 2^-30) above it."""
+    for beta in (F(1, 20), F(1, 10**12), F(1, 10**400)):
+        made = dp.Gaussian.for_accuracy(alpha=alpha, failure_probability=beta, sensitivity=ONE)
+        for factor, holds in ((F(1), True), (1 + F(1, 2**30), False)):
+            bar = (alpha + mpf(1) / 2) / real(made.sigma * factor)
+            assert (mp.erfc(bar / mp.sqrt(2)) <= real(beta)) is holds
+
+
 def test_accuracy_is_what_happens() -> None:
     mechanism, off = gaussian(F(10)), gaussian(F(11))
     alpha = int(mechanism.accuracy(failure_probability=F(1, 20)))

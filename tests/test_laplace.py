@@ -122,6 +122,16 @@ def test_the_mechanism_of_an_accuracy() -> None:
     )
 
 
+@pytest.mark.parametrize("alpha", [10**4, 3 * 10**6, 10**9, 10**15])
+def test_a_wide_error_can_be_asked_for(alpha: int) -> None:
+    """P(|Z| > a) = 2 q^(a + 1) / (1 + q), q = exp(-1 / b): at b it is at most beta, at b (1 + 2^-30) above it."""
+    for beta in (F(1, 20), F(1, 10**12), F(1, 10**400)):
+        made = dp.Laplace.for_accuracy(alpha=alpha, failure_probability=beta, sensitivity=ONE)
+        for factor, holds in ((F(1), True), (1 + F(1, 2**30), False)):
+            rate = -1 / real(made.scale * factor)
+            assert (2 * mp.exp(rate * (alpha + 1)) / (1 + mp.exp(rate)) <= real(beta)) is holds
+
+
 def test_accuracy_is_what_happens() -> None:
     mechanism = laplace(F(1, 10))
     alpha, n = int(mechanism.accuracy(failure_probability=F(1, 20))), 400_000

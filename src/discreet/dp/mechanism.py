@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from discreet.dp.randomness import Stream
 
+_LEAST = Fraction(1, 20)  # about the least scale that is any noise
+_FROM = 1024  # scales in alpha at which a search begins: far below it, chances have too many digits to be written
+
 Values = int | float | Integers | Reals | list[int] | list[float]
 """What may be released: one number, or an array of them (NumPy, pandas, polars and Arrow arrays all are)."""
 
@@ -204,9 +207,12 @@ def greatest_scale(
     def fails(scale: Fraction) -> bool:
         return upper(lambda: any_of(beyond(steps, scale), count)) > beta
 
-    low, high = Fraction(1, 20), Fraction(1, 10)
-    if fails(low):
-        raise InvalidParameter("no noise is that accurate; ask for a larger alpha or failure_probability.")
+    low = max(_LEAST, Fraction(steps, _FROM))
+    while fails(low):
+        if low == _LEAST:
+            raise InvalidParameter("no noise is that accurate; ask for a larger alpha or failure_probability.")
+        low = max(_LEAST, low / 2)
+    high = 2 * low
     while not fails(high):
         low, high = high, 2 * high
     while (high - low) * 2**40 > high:
