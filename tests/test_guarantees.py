@@ -1,4 +1,4 @@
-"""Every guarantee of the noise is quoted by a test: a promise that nobody checks is not made."""
+"""Every guarantee of noise and of choices is quoted by a test: a promise that nobody checks is not made."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ DP = ROOT / "src" / "discreet" / "dp"
 MODULES = [
     *("randomness", "inversion", "samplers", "gaussian_samplers", "mechanism", "laplace", "gaussian"),
     *("discrete_gaussian", "randomized_response"),
+    *("exponential", "noisy_max", "permute_and_flip", "explain", "splitting"),
 ]
 
 SECTION = re.compile(r"Guarantee:\s*(.*?)(?=\n\s*(?:Source:|>>>)|\Z)", re.DOTALL)

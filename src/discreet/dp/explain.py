@@ -94,7 +94,7 @@ def rounded_up(value: float, *, digits: int) -> str:
     if not math.isfinite(value):
         return "infinity"
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
-    return f"{rounded:.{digits}g}"
+    return f"{rounded:f}" if 1 <= rounded < 10**9 else f"{rounded:.{digits}g}"
 
 
 def _percent_up(value: float, *, places: int) -> str:

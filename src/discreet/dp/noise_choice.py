@@ -41,7 +41,8 @@ class NoiseChoice:
         return self.offers[0]
 
     def __str__(self) -> str:
-        head = f"{self.answers} answers, none off by more than {float(self.alpha):g}, at delta = {float(self.delta):g}"
+        named = "1 answer" if self.answers == 1 else f"{self.answers} answers"
+        head = f"{named}, none off by more than {float(self.alpha):g}, at delta = {float(self.delta):g}"
         rows = [f"{'noise':<18}{'accounting':<16}{'scale':>12}{'epsilon':>12}{'rho':>12}"]
         for offer in self.offers:
             scale = float(offer.mechanism._noise_scale)
@@ -75,7 +76,9 @@ def cheapest_noise(
     count, share = positive_integer(answers, "answers"), non_negative(delta, "delta")
     if share >= 1:
         raise InvalidParameter(f"delta is below 1; got {delta!r}.")
-    together = sensitivity or Sensitivity.counting(neighbours=neighbours, queries=count)
+    together = Sensitivity.counting(neighbours=neighbours, queries=count) if sensitivity is None else sensitivity
+    if not isinstance(together, Sensitivity):
+        raise InvalidParameter("sensitivity is a dp.Sensitivity, of all answers together, or left out.")
     if together.neighbours is not neighbours:
         raise InvalidParameter("the sensitivity is stated for another relation than neighbours.")
     if together.l1 is None and not share:
