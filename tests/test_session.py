@@ -219,9 +219,11 @@ class TestDebitThenRead:
 
         asked = session()
         asked._backend = Recorder(asked._ledger, interrupt)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as stopped:
             asked.sql(Q, epsilon="0.1")
         assert asked.spent == Fraction(1, 10)
+        assert "interrupt" not in [frame.name for frame in traceback.extract_tb(stopped.value.__traceback__)]
+        assert stopped.value.__context__ is None  # a frame in which it struck may hold rows
 
     def test_an_unreachable_source_is_free(self, tmp_path: Path) -> None:
         path = tmp_path / "t.parquet"

@@ -94,7 +94,7 @@ class Session:
             )
         key, error, keys = uuid.uuid4().hex, error_of(mechanism), query.keys_of_cells()  # all that is public, before
         permit = self._reserve(query, mechanism, key)  # the durable debit, before any row is read
-        shown = None
+        shown, stopped = None, False
         try:
             exact = source.run()  # an Exact: cannot be printed, compared, pickled
             counts = np.asarray(mechanism.open(exact, permit), dtype=np.int64)  # the only way out
@@ -108,8 +108,12 @@ class Session:
             )
             self._ledger.record(key, answer.to_bytes())  # stored, then shown
             shown = answer
+        except KeyboardInterrupt:
+            stopped = True
         except Exception:  # noqa: BLE001  whatever it is, it could depend on a row: nothing of it is shown
             self._suspended = True
+        if stopped:
+            raise KeyboardInterrupt  # another one, because the frames of the first hold rows
         if shown is None:
             raise Failed
         return shown
