@@ -36,7 +36,7 @@ def ledger(path: Path) -> Ledger:
 
 class TestDurability:
     def test_the_settings_are_those_that_durability_needs(self, ledger: Ledger, path: Path) -> None:
-        with closing(sqlite._opened(path)) as connection:
+        with closing(sqlite._opened(path, may_be_new=False)) as connection:
             read = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name, _ in sqlite._PRAGMAS}
         assert read["journal_mode"] == "wal"
         assert read["synchronous"] == 2  # FULL
@@ -122,6 +122,20 @@ class TestOtherFiles:
         path.chmod(0o444)
         with pytest.raises(LedgerError):
             ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+
+    @pytest.mark.parametrize("left", [None, b""])
+    def test_a_ledger_that_is_gone_is_not_begun_anew(self, ledger: Ledger, path: Path, left: bytes | None) -> None:
+        ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+        kept = path.read_bytes()
+        path.unlink()
+        if left is not None:
+            path.write_bytes(left)
+        for use in (lambda: ledger.spent, lambda: ledger.reserve(TENTH, key="b", question="q", analyst="ana")):
+            with pytest.raises(LedgerError, match="file of the ledger is gone"):
+                use()
+        assert (path.read_bytes() if path.exists() else None) == left
+        path.write_bytes(kept)
+        assert ledger.spent == dp.Charge(Fraction(1, 10))
 
     def test_a_directory_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(LedgerError):

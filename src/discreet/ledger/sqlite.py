@@ -40,6 +40,7 @@ _PRAGMAS = (
     ("checkpoint_fullfsync", ("ON", "1")),
     ("trusted_schema", ("OFF", "0")),
 )
+_GONE = "the file of the ledger is gone, and what was spent is on record nowhere else; put it back as it was."
 _COLUMNS = "number, kind, key, analyst, body, amount, delta, total, total_delta, moment, answer, hash"
 
 
@@ -65,6 +66,7 @@ class SqliteStore:
             raise LedgerError(f"a ledger needs SQLite 3.37; this Python has {sqlite3.sqlite_version}.")
         self._path, self._process, self._broken = path, os.getpid(), False
         self._lock = RLock()
+        self._found = False  # the file was there, and holds what was spent
         self._memory = _in_memory() if path is None else None
 
     def __repr__(self) -> str:
@@ -113,7 +115,8 @@ class SqliteStore:
         if self._broken:
             raise LedgerError("a write to the ledger failed in this process; find the cause and start a new process.")
         if self._path is not None:
-            connection = _opened(self._path)
+            connection = _opened(self._path, may_be_new=not self._found)
+            self._found = True
             try:
                 yield connection
             finally:
@@ -157,13 +160,17 @@ class SqliteRows:
         return Row(*row) if row else None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """Return a connection to the file, created if need be, with all that durability needs read back."""
+def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
+    """Return a connection to the file, created if it may be, with all that durability needs read back."""
     if not path.parent.is_dir():
         raise LedgerError("the folder of the ledger does not exist; create it, or give another path.")
+    if not (may_be_new or path.exists()):
+        raise LedgerError(_GONE)
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
     try:
         new = _is_new(connection)  # before the first write: a file of another program is left as it was
+        if new and not may_be_new:
+            raise LedgerError(_GONE)
         for pragma, (wanted, read) in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma} = {wanted}").fetchall()
             if connection.execute(f"PRAGMA {pragma}").fetchone() not in ((read,), (_number(read),)):
