@@ -125,8 +125,12 @@ class TestSources:
 
     @pytest.mark.parametrize("frame", [FRAME, pl.DataFrame({"age": [1]}), pa.table({"age": [1]})])
     def test_a_missing_column_is_named(self, frame: object) -> None:
-        with pytest.raises(dc.InvalidParameter, match="0 columns 'no'"):
+        with pytest.raises(dc.InvalidParameter, match=r"no column 'no'; it has .*age"):
             source_of(frame, {"no": SEX})
+
+    def test_a_column_of_the_index_is_named(self) -> None:
+        with pytest.raises(dc.InvalidParameter, match=r"index of that name: frame.reset_index\(\)"):
+            source_of(FRAME.set_index("sex"), COLUMNS)
 
     def test_what_happens_to_the_frame_later_changes_nothing(self) -> None:
         frame = FRAME.copy()

@@ -181,7 +181,9 @@ def _checked(connection: duckdb.DuckDBPyConnection, query: BoundedQuery) -> dict
         raise Unavailable(f"the source of table {table.name!r} cannot be reached or read. Nothing was spent.")
     for column, domain in zip(query.keys, query.domains, strict=True):
         if column not in types:
-            raise Unavailable(f"the source of table {table.name!r} has no column {column!r}. Nothing was spent.")
+            raise Unavailable(
+                f"the source of table {table.name!r} has no column {column!r}, in these letters. Nothing was spent."
+            )
         if not _fits(domain, types[column], from_text=_is_csv(table)):
             raise NeedsDeclaration(
                 f"column {column!r} of table {table.name!r} holds {types[column]}, which a dc.{type(domain).__name__} "

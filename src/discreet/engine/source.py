@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FORMATS: dict[str, Literal["parquet", "csv"]] = {".parquet": "parquet", ".csv": "csv"}
+_LISTED = 50  # columns that a message names
 _GLOB = frozenset("*?[]{}")  # an engine would take such a path for a pattern over many files
 
 
@@ -79,11 +80,20 @@ def _frame(frame: Any, names: list[str], columns: Mapping[str, object], read: Ca
 
     found = Counter(names)
     for column in columns:
-        if found[column] != 1:
-            raise InvalidParameter(f"the frame has {found[column]} columns {column!r}; it needs exactly one.")
+        if not found[column]:
+            raise InvalidParameter(f"the frame has no column {column!r}; {_instead_of(column, frame, names)}")
+        if found[column] > 1:
+            raise InvalidParameter(f"the frame has {found[column]} columns {column!r}; leave or rename all but one.")
     keys = [column for column, domain in columns.items() if isinstance(domain, tuple(_OBJECTS))]
     arrays = {column: _readable(frame[column], column, columns[column], read) for column in keys}
     return Frame(pa.table(arrays or {"row": pa.nulls(len(frame))}))
+
+
+def _instead_of(column: str, frame: Any, names: list[str]) -> str:
+    if column in getattr(getattr(frame, "index", None), "names", ()):
+        return "it has an index of that name: frame.reset_index() makes it a column."
+    listed = ", ".join(f"{name!s:.60}" for name in names[:_LISTED]) or "none"
+    return f"it has {listed}{' and more' if len(names) > _LISTED else ''}."
 
 
 def _readable(values: object, column: str, domain: object, read: Callable[[Any, object], Any]) -> Any:

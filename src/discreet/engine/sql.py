@@ -37,6 +37,7 @@ _CLAUSES = {
     "sample": "sampling is not offered here; leave it out",
     "qualify": "QUALIFY is not offered here; leave it out",
     "windows": "WINDOW is not offered here; leave it out",
+    "db": "a table has one name here; leave out what is before the dot",
     "hint": "hints are not offered here; leave them out",
 }
 
