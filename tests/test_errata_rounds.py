@@ -1,4 +1,4 @@
-"""What docs/errata.md says of the notes on many rounds (S2, S3 on composition, S4), shown exactly.
+"""What docs/errata.md says of the notes on many rounds (S2, S3 on composition, S0 on splitting, S4), shown exactly.
 
 Each test shows the fault as printed, then the correction. Nothing of ours is used.
 """
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.closed_forms import mp, mpf, response_delta
+from tests.closed_forms import laplace_tail, mp, mpf, response_delta
 
 
 class TestIterativeConstruction:
@@ -71,6 +71,26 @@ class TestIterativeConstruction:
         steps = 2 * rounds(level / 2)
         assert steps * epsilon / (2 * rounds(level)) == 4 * epsilon
         assert steps * epsilon / (2 * rounds(level / 2)) == epsilon
+
+
+class TestSplitting:
+    """S0, many counting queries: each of k answers on n rows has epsilon / k, and errors are divided by n."""
+
+    def kept(self, error: mpf, questions: int, rows: int, epsilon: mpf) -> mpf:
+        """P(no answer is off by more than this share of the rows)."""
+        return (1 - 2 * laplace_tail(questions / (epsilon * rows), error)) ** questions
+
+    def test_e0_3_rows_and_queries_are_two_numbers(self) -> None:
+        epsilon, beta, rows, constant = mpf(1), mpf("0.05"), 1000, 5
+        # As printed n cancels, and constant / epsilon is kept however many are asked: for one it is, for 10 n never.
+        assert self.kept(constant / epsilon, 1, rows, epsilon) == 1  # but for exp(-5000)
+        assert self.kept(constant / epsilon, 10 * rows, rows, epsilon) < mpf(10) ** -1000
+        # Where k = n it is of the order of one answer's error, and still not of the worst: that carries ln k.
+        assert 2 * laplace_tail(1 / epsilon, constant / epsilon) < mpf("0.01")
+        assert self.kept(constant / epsilon, rows, rows, epsilon) < mpf("0.01")
+        for questions in (1, 10, rows, 10 * rows):
+            corrected = questions * mp.log(questions / beta) / (epsilon * rows)
+            assert 1 - beta <= self.kept(corrected, questions, rows, epsilon) < 1 - beta * mpf("0.97")
 
 
 class TestComposition:
