@@ -7,7 +7,7 @@ mechanism opens them with a `Permit`.
 from discreet.dp import composition, splitting
 from discreet.dp.composition import compose
 from discreet.dp.discrete_gaussian import DiscreteGaussian
-from discreet.dp.domain import Boolean, Category, Date, Datetime, Integer, Real, Text, Universe
+from discreet.dp.domain import Bins, Boolean, Category, Date, Datetime, Integer, Real, Text, Universe
 from discreet.dp.explain import Explanation
 from discreet.dp.exponential import Exponential, MetricExponential, Utility
 from discreet.dp.filter import Budget, Charge, PrivacyFilter, Settlement
@@ -25,6 +25,7 @@ from discreet.dp.randomized_response import Estimate, RandomizedResponse
 from discreet.dp.sensitivity import Sensitivity
 
 __all__ = [
+    "Bins",
     "Boolean",
     "Budget",
     "Category",
