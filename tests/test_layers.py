@@ -28,6 +28,7 @@ MAY_USE: dict[str, frozenset[str]] = {
 }
 DP_LIBRARIES = frozenset({"numpy", "scipy", "flint"})
 DRAWS_BITS = "discreet.dp.randomness"
+GIVES_FRAMES = "discreet.dp.frames"  # rows of a universe, as a pandas frame on request
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,8 @@ def violations(modules: Mapping[str, str], packages: frozenset[str]) -> list[str
                 wrong.append(f"{module} imports a computed name")
             elif here == "dp":
                 allowed = top in DP_LIBRARIES or (top in sys.stdlib_module_names and top != "logging")
-                if not (allowed or (top == "cryptography" and module == DRAWS_BITS)):
+                allowed = allowed or (top, module) in (("cryptography", DRAWS_BITS), ("pandas", GIVES_FRAMES))
+                if not allowed:
                     wrong.append(f"{module} uses {top}")
     try:
         TopologicalSorter(loads).prepare()

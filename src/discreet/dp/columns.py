@@ -7,19 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 
 from discreet.dp.rational import rational
+from discreet.dp.values import Value, day_of, is_missing, whole
 from discreet.errors import InvalidParameter, NotSupported
 
-Value: TypeAlias = str | int | float | bool | date
 Span: TypeAlias = "slice[int, int, None]"
-
-MOST_DIGITS = 400  # of a Decimal; beyond any number that a column declares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -68,13 +64,13 @@ class Listed(ABC):
 
     def place(self, value: object) -> int:
         """Return the cell that a value falls into, or -1 if it falls into none."""
+        if is_missing(value):
+            return self.missing
         found = self._index(value)
         if found >= 0:
             return found
-        for at, name in enumerate(self.extra):
-            if type(value) is type(name) and value == name:
-                return self.declared + at
-        return self.missing if is_missing(value) else self.elsewhere
+        named = (at for at, name in enumerate(self.extra, start=self.declared) if _is(value, name))
+        return next(named, self.elsewhere)
 
     def value(self, place: int) -> Value:
         """Return the declared value, or the name, of a cell."""
@@ -100,29 +96,11 @@ class Listed(ABC):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
-def is_missing(value: object) -> bool:
-    """Return whether a value stands for no value: None, NaN, NaT, NA."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
-        return True
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
-
-
-def whole(value: object) -> int | None:
-    """Return a number without a fractional part as an int; anything else, a bool included, as None."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, Decimal):
-        exact = value.is_finite() and value.adjusted() < MOST_DIGITS and value == value.to_integral_value()
-        return int(value) if exact else None
-    if isinstance(value, float | np.floating):
-        return int(value) if np.isfinite(value) and value == np.floor(value) else None
-    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else None
+def _is(value: object, name: Value) -> bool:
+    """Return whether a value is the name of a cell."""
+    if isinstance(name, str):
+        return isinstance(value, str) and value == name
+    return day_of(value) == name if isinstance(name, date) else whole(value) == name
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -261,7 +239,7 @@ class Date(Listed):
         return self.first + timedelta(days=place)
 
     def _index(self, value: object) -> int:
-        day = _day(value)
+        day = day_of(value)
         return -1 if day is None or not self.first <= day <= self.last else (day - self.first).days
 
     def between(self, low: Value | None, high: Value | None) -> Span:
@@ -271,18 +249,6 @@ class Date(Listed):
             for given, default in ((low, 0), (high, self.declared))
         ]
         return _cut(ends[0], ends[1], self.declared)
-
-
-def _day(value: object) -> date | None:
-    if isinstance(value, np.datetime64):
-        if np.isnat(value) or value != value.astype("M8[D]"):
-            return None
-        item = value.astype("M8[D]").item()
-        return item if isinstance(item, date) else None
-    if isinstance(value, datetime):
-        midnight = value.tzinfo is None and value == datetime(value.year, value.month, value.day)
-        return date(value.year, value.month, value.day) if midnight else None
-    return value if isinstance(value, date) else None
 
 
 def _days_from(first: date, given: object) -> int:

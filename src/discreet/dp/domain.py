@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from discreet.dp.columns import Boolean, Category, Date, Integer, Listed, Value
+from discreet.dp.columns import Boolean, Category, Date, Integer, Listed
 from discreet.dp.measured import Bins, Datetime, Real, Text
 from discreet.dp.universe import Finite, Universe
+from discreet.dp.values import Value
 
 Column = Category | Integer | Real | Bins | Boolean | Date | Datetime | Text
 

@@ -13,8 +13,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp.columns import MOST_DIGITS, Listed, Span, Value
+from discreet.dp.columns import Listed, Span
 from discreet.dp.rational import Number, positive, positive_integer, rational
+from discreet.dp.values import MOST_DIGITS, Value
 from discreet.errors import InvalidParameter
 
 Compared = TypeVar("Compared", float, Fraction)

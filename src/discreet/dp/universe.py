@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.dp import encoding
-from discreet.dp.columns import Boolean, Category, Date, Integer, Listed, Value
+from discreet.dp.columns import Boolean, Category, Date, Integer, Listed
+from discreet.dp.frames import Rows
 from discreet.dp.measured import Bins
 from discreet.dp.rational import positive_integer
+from discreet.dp.values import Value
 from discreet.errors import InvalidParameter, NotSupported
 
 Finite: TypeAlias = Category | Integer | Boolean | Date | Bins
@@ -121,7 +123,7 @@ class Universe:
         histogram[found] = counts
         return histogram
 
-    def decode(self, codes: NDArray[np.int64]) -> encoding.Rows:
+    def decode(self, codes: NDArray[np.int64]) -> Rows:
         """Return the rows that fall into these cells: for each column an array of declared values."""
         numbers = np.asarray(codes)
         inside = not numbers.size or 0 <= int(numbers.min()) <= int(numbers.max()) < self.size
@@ -131,7 +133,7 @@ class Universe:
         for name, column in reversed(list(self.columns.items())):
             numbers, places = np.divmod(numbers, column.size)
             columns[name] = encoding.values(column, places)
-        return encoding.Rows({name: columns[name] for name in self.columns})
+        return Rows({name: columns[name] for name in self.columns})
 
     def __iter__(self) -> Iterator[dict[str, Value]]:
         return (self.row(cell) for cell in range(self.size))

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from discreet.dp.columns import Value
 from discreet.dp.rational import Number, rational
 from discreet.dp.universe import Finite, Universe
+from discreet.dp.values import Value
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release import canonical
 from discreet.release.query import Array, Integers, LinearQuery, Product
