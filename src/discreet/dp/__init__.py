@@ -5,12 +5,15 @@ mechanism opens them with a `Permit`.
 """
 
 from discreet.dp import composition, splitting
+from discreet.dp.above_threshold import AboveThreshold
 from discreet.dp.composition import compose
 from discreet.dp.discrete_gaussian import DiscreteGaussian
 from discreet.dp.domain import Bins, Boolean, Category, Date, Datetime, Integer, Real, Text, Universe
 from discreet.dp.explain import Explanation
 from discreet.dp.exponential import Exponential, MetricExponential, Utility
 from discreet.dp.filter import Budget, Charge, PrivacyFilter, Settlement
+from discreet.dp.gap import Gap, GapLaw
+from discreet.dp.gap_estimate import GapEstimate
 from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
 from discreet.dp.law import Law
@@ -23,8 +26,11 @@ from discreet.dp.permute_and_flip import PermuteAndFlip
 from discreet.dp.private import Exact, Permit
 from discreet.dp.randomized_response import Estimate, RandomizedResponse
 from discreet.dp.sensitivity import Sensitivity
+from discreet.dp.sparse_vector import NumericSparse, Sparse, Split
+from discreet.dp.standard_sparse_vector import Family, SparseVector
 
 __all__ = [
+    "AboveThreshold",
     "Bins",
     "Boolean",
     "Budget",
@@ -37,6 +43,10 @@ __all__ = [
     "Exact",
     "Explanation",
     "Exponential",
+    "Family",
+    "Gap",
+    "GapEstimate",
+    "GapLaw",
     "Gaussian",
     "Integer",
     "Laplace",
@@ -48,6 +58,7 @@ __all__ = [
     "NoiseChoice",
     "NoisyMax",
     "NoisyTopK",
+    "NumericSparse",
     "Permit",
     "PermuteAndFlip",
     "PrivacyFilter",
@@ -55,6 +66,9 @@ __all__ = [
     "Real",
     "Sensitivity",
     "Settlement",
+    "Sparse",
+    "SparseVector",
+    "Split",
     "Text",
     "Universe",
     "Utility",

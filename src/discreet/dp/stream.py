@@ -53,15 +53,12 @@ class Watch(ABC, Generic[Answer, Answers]):
 
     def __init__(self, *, threshold: Number, sensitivity: Sensitivity, cutoff: int | None, step: Number) -> None:
         """Keep what is public; whoever inherits ends its own constructor with `_begin(None)`."""
-        if not isinstance(sensitivity, Sensitivity):
-            raise InvalidParameter("sensitivity is a dp.Sensitivity whose linf bounds how far one value can move.")
         self.threshold = rational(threshold, "threshold")
         self.sensitivity = sensitivity
         self._cutoff = None if cutoff is None else positive_integer(cutoff, "cutoff")
-        self._steps = Steps.of(step)
+        self._steps, self._apart = on_grid(sensitivity, step)
         self.step = self._steps.step
         self._level = self._steps.above(self.threshold)
-        self._apart = self._steps.apart(sensitivity.linf)  # how many steps one value can move
 
     def _begin(self, permit: Permit | None) -> None:
         """Start afresh, for plain values or with a permit for private ones."""
@@ -126,7 +123,7 @@ class Watch(ABC, Generic[Answer, Answers]):
         return self._ask(value, -self._level, randomness.system())
 
     def ask_many(self, values: ArrayLike | Exact, *, start: int = 0) -> Answers:
-        """Return the answers for values from `start` on, up to and including the first hit; the law is that of `ask`."""
+        """Return the answers for values from `start` on, up to and including the first hit, with the law of `ask`."""
         return self._ask_many(values, -self._level, start, randomness.system())
 
     def _ask(self, value: float | Fraction | Exact, offset: int, stream: Stream) -> Answer:
@@ -140,6 +137,7 @@ class Watch(ABC, Generic[Answer, Answers]):
             if margin < 0:
                 self._missed()
                 return self._miss
+            self._level_of_hit = -offset
             return self._counted(excess, margin, stream)
 
     def _ask_many(self, values: ArrayLike | Exact, offset: int | Integers, start: int, stream: Stream) -> Answers:
@@ -156,6 +154,7 @@ class Watch(ABC, Generic[Answer, Answers]):
             if margin < 0:
                 self._missed()
                 return self._together(place - start, None)
+            self._level_of_hit = -int(offsets[place])
             return self._together(place - start, self._counted(excess, margin, stream))
 
     def _first_hit(self, steps: Integers, offsets: Integers, start: int, stream: Stream) -> tuple[int, int, int]:
@@ -247,6 +246,11 @@ class HiddenThreshold(Watch[Answer, Answers]):
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _secret
 
+    def _redraw_threshold(self, stream: Stream) -> None:
+        """Draw another threshold after a hit, unless it was the last."""
+        if not self.halted:
+            self._draw_threshold(stream)
+
 
 class Cut(HiddenThreshold[bool, NDArray[np.bool_]]):
     """A watch with a hidden threshold that says whether, and nothing else."""
@@ -265,6 +269,14 @@ def together(misses: int, hit: bool | None) -> NDArray[np.bool_]:
     answers = np.zeros(misses + (hit is not None), dtype=bool)
     answers[misses:] = True
     return answers
+
+
+def on_grid(sensitivity: Sensitivity, step: Number) -> tuple[Steps, Fraction]:
+    """Return the public grid of this step, and how many of its steps one value can move."""
+    if not isinstance(sensitivity, Sensitivity):
+        raise InvalidParameter("sensitivity is a dp.Sensitivity whose linf bounds how far one value can move.")
+    steps = Steps.of(step)
+    return steps, steps.apart(sensitivity.linf)
 
 
 def reach(scale: Fraction, *, failure_probability: Fraction, draws: int = 1) -> int:
