@@ -127,7 +127,7 @@ class Accounting:
                 theirs[f"{name}, {interval:g}"] = (self.seconds("compose", **asked), DISTINCT)
         work = f"epsilon of {RELEASES:,} distinct releases"
         self.compare(f"{work}, dp.compose", timer(lambda: dp.compose(losses).epsilon(delta=DELTA)), theirs, self.rounds)
-        numeric = timer(lambda: dp.composition.numeric(losses).epsilon(DELTA))
+        numeric = timer(lambda: dp.composition.numeric(losses).epsilon(delta=DELTA))
         unbarred = {name: (once, None) for name, (once, _) in theirs.items() if name.startswith("accountant")}
         self.compare(f"{work}, numeric by name", numeric, unbarred, 3)
 

@@ -94,7 +94,7 @@ class TestSplitting:
 
 
 class TestComposition:
-    """S3, Corollary 6; S4, "group privacy"."""
+    """S3, Corollary 6, and what rests on it in S0 and S2; S4, "group privacy"."""
 
     def corollary(self, epsilon: mpf, delta: mpf, count: int) -> mpf:
         return response_delta(epsilon, epsilon / mp.sqrt(8 * count * mp.log(1 / delta)), count)
@@ -107,6 +107,37 @@ class TestComposition:
         found = self.corollary(mpf(epsilon), mpf("0.01"), count)
         assert mp.nstr(found, 3) == true_delta
         assert found > mpf("0.01")
+
+    @pytest.mark.parametrize(("share", "true_delta"), [(50, "0.0192"), (75, "0.503")])
+    def test_e0_2_the_noise_of_numeric_sparse_rests_on_the_corollary(self, share: int, true_delta: str) -> None:
+        """4,000 values, delta = 0.02. S0 gives the values eps2 / 2 and delta / 2, and noise sqrt(32 c ln(2 / delta)) /
+        eps2. On integers, Laplace noise has the loss of randomised response: the values have more delta than that.
+        """
+        count, delta = 4_000, mpf("0.02")
+        eps2 = mpf(2 * share)  # corrected as in E0.1
+        scale = mp.sqrt(32 * count * mp.log(2 / delta)) / eps2
+        values = response_delta(eps2 / 2, 1 / scale, count)
+        assert mp.nstr(values, 3) == true_delta
+        assert values > delta / 2
+        step = 1 / scale
+        assert count * step * mp.expm1(step) > eps2 / 4  # the condition that is left out: half of eps2 / 2
+
+    @pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
+    def test_e0_2_and_holds_where_the_condition_does(self, epsilon: str) -> None:
+        """5 is about ln(2 / delta), and 4 ln(1 / delta) is 16."""
+        delta = mpf("0.02")
+        for count in (1, 10, 100, 4_000):
+            eps1 = mp.sqrt(512) / (mp.sqrt(512) + 1) * mpf(epsilon)
+            for part in (eps1, mpf(epsilon) / (mp.sqrt(512) + 1)):  # the tests, and half of eps2 for the values
+                assert self.corollary(part, delta / 2, count) <= delta / 2
+
+    def test_e2_5_the_iterative_construction_rests_on_it_too(self) -> None:
+        """2 B steps of eps0 = eps / (4 sqrt(B ln(1 / delta))): the corollary, for 2 B releases."""
+        bound, epsilon, delta = 2_000, mpf(50), mpf("0.01")
+        step = epsilon / (4 * mp.sqrt(bound * mp.log(1 / delta)))
+        assert mp.almosteq(step, epsilon / mp.sqrt(8 * 2 * bound * mp.log(1 / delta)))
+        assert response_delta(epsilon, step, 2 * bound) > delta
+        assert self.corollary(mpf(1), delta, 2 * bound) <= delta
 
     @pytest.mark.parametrize("count", [1, 10, 100, 4000])
     @pytest.mark.parametrize("epsilon", ["0.1", "0.99"])

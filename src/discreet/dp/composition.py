@@ -16,21 +16,18 @@ For losses chosen along the way these prove nothing; a `PrivacyFilter` does, whi
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.loss import Approximate, BoundedRange, Loss, Pure, Zcdp
 from discreet.dp.loss_sum import LossSum, summed
-from discreet.dp.numeric_composition import LossLaw
+from discreet.dp.numeric_composition import MOST_EPSILON, LossLaw
+from discreet.dp.pure_composition import Responses
 from discreet.dp.rational import Number, float_up, non_negative, positive, positive_integer, probability, rational
 from discreet.dp.reals import ball, upper
 from discreet.errors import InvalidParameter, NotSupported
-
-if TYPE_CHECKING:
-    from flint import arb
 
 _MOST_OUTCOMES = 100_000  # of the exact curve of mixed pure losses, before `numeric` takes over
 
@@ -118,57 +115,15 @@ def optimal_delta(epsilons: Sequence[Number], *, epsilon: Number) -> float:
     0.288
     """
     law, wanted = _worst_law(epsilons), non_negative(epsilon, "epsilon")
-    return float_up(max(Fraction(0), upper(lambda: _optimal_delta(law, wanted))))
+    return float_up(law.delta(wanted))
 
 
-def _worst_law(epsilons: Sequence[Number]) -> tuple[dict[int, int], int]:
-    """Return how often each epsilon occurs, as multiples of 1 / unit, and the unit."""
-    exact = [non_negative(each, "epsilons") for each in epsilons]
-    unit = math.lcm(*(e.denominator for e in exact))
-    counts: dict[int, int] = {}
-    for e in exact:
-        counts[int(e * unit)] = counts.get(int(e * unit), 0) + 1
-    if math.prod(count + 1 for count in counts.values()) > _MOST_OUTCOMES:
+def _worst_law(epsilons: Sequence[Number]) -> Responses:
+    counts = Counter(non_negative(each, "epsilons") for each in epsilons)
+    law = Responses(tuple((count, e) for e, count in counts.items()))
+    if law.outcomes > _MOST_OUTCOMES:
         raise NotSupported("so many different epsilons have too many outcomes to enumerate; use numeric.")
-    return counts, unit
-
-
-def _outcomes(law: tuple[dict[int, int], int]) -> Iterator[tuple[int, arb, arb]]:
-    """Return the losses, greatest first, with the probability under each table that the loss is as great."""
-    from flint import arb
-
-    counts, unit = law
-    masses: dict[int, arb] = {0: arb(1)}
-    for e, k in counts.items():
-        odds = ball(Fraction(e, unit)).exp()
-        mass, longer = (1 / (1 + odds)) ** k, dict[int, arb]()
-        for i in range(k + 1):
-            for place, before in masses.items():
-                at = place + (2 * i - k) * e
-                longer[at] = longer[at] + before * mass if at in longer else before * mass
-            mass = mass * odds * (k - i) / (i + 1)
-        masses = longer
-    one = other = arb(0)
-    for place in sorted(masses, reverse=True):
-        one, other = one + masses[place], other + masses[-place]
-        yield place, one, other
-
-
-def _optimal_delta(law: tuple[dict[int, int], int], epsilon: Fraction) -> arb:
-    one = other = ball(0)
-    for place, p, q in _outcomes(law):
-        if place <= epsilon * law[1]:
-            break
-        one, other = p, q
-    return one - ball(epsilon).exp() * other
-
-
-def _optimal_epsilon(law: tuple[dict[int, int], int], delta: Fraction) -> arb:
-    """Return the most that any event p <= e^epsilon q + delta of large losses asks for, which is where delta is met."""
-    odds, lost = ball(0), ball(delta)
-    for _, p, q in _outcomes(law):
-        odds = odds.max((p - lost) / q)
-    return odds.max(ball(1)).log()
+    return law
 
 
 def optimal(epsilons: Sequence[Number], *, delta: Number) -> float:
@@ -180,9 +135,8 @@ def optimal(epsilons: Sequence[Number], *, delta: Number) -> float:
     >>> round(optimal([0.1] * 100, delta=1e-6), 2)
     4.77
     """
-    wanted = probability(delta, "delta")
-    law = _worst_law(epsilons)
-    return float_up(upper(lambda: _optimal_epsilon(law, wanted)))
+    law, wanted = _worst_law(epsilons), probability(delta, "delta")
+    return float_up(law.epsilon(wanted))
 
 
 def zcdp(losses: Iterable[Loss]) -> Loss:
@@ -244,12 +198,15 @@ def numeric(losses: Iterable[Loss]) -> LossLaw:
     Guarantee: its `delta` and `epsilon` are never below those of the composition of the worst such releases.
     Source: as `LossLaw`.
 
-    >>> 4.77 < numeric([Loss.pure(epsilon=0.1)] * 100).epsilon(1e-6) < 4.78
+    >>> 4.77 < numeric([Loss.pure(epsilon=0.1)] * 100).epsilon(delta=1e-6) < 4.78
     True
     """
     law = LossSum(tuple(_parts(losses))).law()
     if law is None:
-        raise NotSupported("numeric composition needs to know the worst release: pure, approximate or Gaussian losses.")
+        raise NotSupported(
+            "numeric composition needs to know the worst release: pure, approximate or Gaussian losses, and none of an "
+            f"epsilon or a mu^2 above {MOST_EPSILON}, which protect nobody."
+        )
     return law
 
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.loss import Approximate, Bound, BoundedRange, Loss, NonPrivate, Pure, Zcdp
-from discreet.dp.numeric_composition import LossLaw
+from discreet.dp.numeric_composition import MOST_EPSILON, LossLaw, below
+from discreet.dp.pure_composition import Responses
 from discreet.dp.reals import ball, upper
 from discreet.dp.renyi import delta_of_renyi, epsilon_of_renyi
 from discreet.errors import InvalidParameter
 
 _ZERO = Fraction(0)
-_MOST_EPSILON = 500  # the numeric law works with exp(epsilon) as a float, which ends at exp(709)
+_FEW_OUTCOMES = 4096  # of pure releases: as quick by enumeration, which is exact, as by numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,10 @@ class LossSum(Loss):
         """Return the least of the theorems that apply: sums of epsilons and of deltas, and Renyi curves."""
         pure, lost, rest = self._split()
         law, found = self._kept_law(), list[Bound]()
-        if law is not None:
-            found.append(Fraction(law.delta(_below(epsilon))))
+        if isinstance(law, Responses):
+            found.append(law.delta(epsilon))
+        elif law is not None:
+            found.append(Fraction(law.delta(epsilon=below(epsilon))))
         if law is None or self._has_range():
             found.append(delta_of_renyi(self._kept_renyi, epsilon))
         if not rest:
@@ -50,8 +53,10 @@ class LossSum(Loss):
             return math.inf
         kept = (delta - lost) / (1 - lost)
         law, found = self._kept_law(), list[Bound]()
-        if law is not None and _below(kept) > 0:
-            found.append(_exactly(law.epsilon(_below(kept))))
+        if isinstance(law, Responses):
+            found += [law.epsilon(kept)] if kept else []
+        elif law is not None and below(kept) > 0:
+            found.append(_exactly(law.epsilon(delta=below(kept))))
         if law is None or self._has_range():
             found.append(epsilon_of_renyi(self._kept_renyi, kept))
         if not rest:
@@ -66,11 +71,19 @@ class LossSum(Loss):
 
     def law(self) -> LossLaw | None:
         """Return the law of the privacy loss of the worst such releases; None where a part does not say which it is."""
-        kept = self._kept_law()
-        return None if kept is None else replace(kept, lost=self._split()[1])
+        known = self._worst()
+        return None if known is None else LossLaw(*known, lost=self._split()[1])
 
-    def _kept_law(self) -> LossLaw | None:
-        """Return that law given that no delta strikes."""
+    def _kept_law(self) -> LossLaw | Responses | None:
+        """Return that law given that no delta strikes: exactly, where it has few values."""
+        known = self._worst()
+        if known is None:
+            return None
+        exact = Responses(known[0])
+        return exact if not known[1] and exact.outcomes <= _FEW_OUTCOMES else LossLaw(*known)
+
+    def _worst(self) -> tuple[tuple[tuple[int, Fraction], ...], Fraction] | None:
+        """Return the pure and the normal releases that are the worst of these losses, where these are known."""
         epsilons: list[tuple[int, Fraction]] = []
         mu_squared = _ZERO
         for count, part in self.parts:
@@ -81,9 +94,9 @@ class LossSum(Loss):
                     mu_squared += count * mu_squared_of_part
                 case _:
                     return None
-        if max((e for _, e in epsilons), default=_ZERO) > _MOST_EPSILON or mu_squared > _MOST_EPSILON:
+        if max((e for _, e in epsilons), default=_ZERO) > MOST_EPSILON or mu_squared > MOST_EPSILON:
             return None
-        return LossLaw(tuple((count, e) for count, e in epsilons if e), mu_squared)
+        return tuple((count, e) for count, e in epsilons if e), mu_squared
 
     def renyi(self, order: Fraction) -> Bound:
         """Return the sum of the curves."""
@@ -159,13 +172,6 @@ def summed(parts: Iterable[tuple[int, Loss]]) -> Loss:
     if not merged:
         return none
     return merged[0][1] if len(merged) == 1 and merged[0][0] == 1 else LossSum(tuple(merged))
-
-
-def _below(value: Fraction) -> float:
-    """Return a float at most the value: for an epsilon or a delta, that makes the bound larger."""
-    if value > 10**300:
-        return 1e300  # far from where floats end, and no delta is left there
-    return math.nextafter(float(value), 0.0) if value else 0.0
 
 
 def _exactly(value: float) -> Bound:

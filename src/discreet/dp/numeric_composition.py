@@ -19,11 +19,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.dp.rational import float_up, probability, rational
-
-Reals = NDArray[np.float64]
+from discreet.dp.rational import Number, float_up, non_negative, probability
+from discreet.dp.tilted_law import Reals, Tilted, log_most
 
 _CELLS_PER_STEP = 64  # grid cells in the root mean square of the losses: the grid adds 2^-14 of the variance
 _MOST_CELLS = 1 << 19
@@ -31,11 +29,13 @@ _NEGLIGIBLE = 2.0**-100  # of a characteristic function
 _LIGHT = 2.0**-60  # of a mass
 _ALIASED = 2.0**-60  # mass outside the window, under the tilted law
 _ROUNDING = 64 * 2.0**-53  # of one factor of a product: angle, table, sums of four atoms
-_FUDGE = 1 + 1e-9  # every relative error of the float evaluation: exponentials, sums, the normal tail
+_FUDGE = 1e-9  # relative error of the float evaluation: exponentials, sums, the normal tail
+_EXPONENT = 2.0**-48  # of each exponent, relatively, and of all it was computed from
 _MOMENT = 1e-15  # of one release, absolutely: what a float may lose of ln E[exp(tilt * loss)]
-_TILTS = np.exp(np.linspace(-7, 16, 200))
+_TILTS = np.linspace(-7, 16, 200)  # ln(tilt), where the losses are about 1
 _ROUNDS = 6  # tilts tried for one epsilon; each gives a valid bound, and the second is nearly always the last
-_LEAST, _GREATEST = Fraction(1, 2**400), 2**20  # smaller epsilons are raised to it; above, nothing is protected
+_LEAST = Fraction(1, 2**400)  # smaller epsilons are raised to it
+MOST_EPSILON = 500  # the masses are e^epsilon apart, and floats end at e^709; above, nothing is protected
 
 
 @dataclass(frozen=True)
@@ -52,32 +52,33 @@ class LossLaw:
     mu_squared: Fraction = Fraction(0)
     lost: Fraction = Fraction(0)
 
-    def delta(self, epsilon: float) -> float:
+    def delta(self, *, epsilon: Number) -> float:
         """Return an upper bound on delta."""
-        kept = 0.0
-        if self.mu_squared != 0 or rational(epsilon, "epsilon") < self._sum:
-            kept = 1.0 if self._is_extreme else self._tilted(self._best_tilt(epsilon)).delta(epsilon)
+        kept, wanted = 0.0, non_negative(epsilon, "epsilon")
+        if self.mu_squared != 0 or wanted < self._sum:
+            at = below(wanted)
+            best = self._best_tilt(at)
+            tilts = {best, min(best, self._steepest)}
+            kept = 1.0 if self._is_extreme else min(self._tilted(tilt).delta(at) for tilt in tilts)
         return float_up(self.lost + (1 - self.lost) * Fraction(kept))
 
-    def epsilon(self, delta: float) -> float:
+    def epsilon(self, *, delta: Number) -> float:
         """Return an upper bound on epsilon, within 2^-30 of where the bound on delta crosses; infinite below `lost`."""
         wanted = probability(delta, "delta")
         if wanted < self.lost:
             return math.inf
         high = float_up(self._sum) if self.mu_squared == 0 else math.inf
-        delta = math.nextafter(float((wanted - self.lost) / (1 - self.lost)), 0.0)
-        if delta <= 0:
+        kept = below((wanted - self.lost) / (1 - self.lost))
+        if kept <= 0 or self._is_extreme:
             return high
-        if self._is_extreme:
-            return high
-        proved, tilt = self._renyi_epsilon(delta)
+        proved, tilt = self._renyi_epsilon(kept)
         high = min(high, proved)
         for _ in range(_ROUNDS):
-            before, high = high, self._tilted(tilt).epsilon(delta, high)
+            before, high = high, self._tilted(tilt).epsilon(kept, high)
             if high > before * (1 - 2.0**-12) and high != proved:
                 break
             tilt = self._best_tilt(high)
-        return high
+        return self._tilted(self._steepest).epsilon(kept, high) if tilt > self._steepest else high
 
     @cached_property
     def _sum(self) -> Fraction:
@@ -85,7 +86,7 @@ class LossLaw:
 
     @cached_property
     def _is_extreme(self) -> bool:
-        return any(e > _GREATEST for _, e in self.epsilons) or self.mu_squared > _GREATEST**2
+        return any(e > MOST_EPSILON for _, e in self.epsilons) or self.mu_squared > MOST_EPSILON
 
     @cached_property
     def releases(self) -> list[tuple[int, Fraction]]:
@@ -98,6 +99,23 @@ class LossLaw:
         losses = np.array([float(e) for _, e in self.releases], dtype=np.float64)
         return counts, losses, float_up(self.mu_squared)
 
+    @cached_property
+    def _width(self) -> float:
+        counts, e, mu_squared = self._floats
+        return max(float(_LEAST), math.sqrt(float(counts @ (e * e)) + mu_squared))
+
+    @cached_property
+    def _steepest(self) -> float:
+        """A tilt beyond which the error may weigh more, since the grid adds up to (tilt step)^2 / 8 to a moment."""
+        return 8 * _CELLS_PER_STEP / self._width
+
+    @cached_property
+    def _tilts(self) -> list[float]:
+        """The tilts tried: large where all losses are small, and small where their sum is spread wide."""
+        width = math.log(self._width)
+        shift = np.maximum(-width, 0) - np.linspace(max(width, 0), 0, _TILTS.size)
+        return [float(t) for t in np.exp(_TILTS + shift)]
+
     def log_moment(self, tilt: float) -> float:
         """Return ln E[exp(tilt * loss)]."""
         counts, e, mu_squared = self._floats
@@ -105,26 +123,29 @@ class LossLaw:
         return float(counts @ np.logaddexp(up, down)) + tilt * (tilt + 1) * mu_squared / 2
 
     def _renyi_epsilon(self, delta: float) -> tuple[float, float]:
-        """Return an upper bound on epsilon, and its tilt: (1 - e^-x) e^-tx is at most t^t / (1 + t)^(1 + t)."""
+        """Return the upper bound on epsilon that the moments prove, and its tilt."""
         lost = _MOMENT * (float(self._floats[0].sum()) + 64 - math.log(delta))
 
         def proved(t: float) -> float:
-            return (self.log_moment(t) + lost - math.log(delta) - math.log1p(t) - t * math.log1p(1 / t)) / t
+            return (self.log_moment(t) + lost - math.log(delta) + log_most(t)) / t
 
-        found, tilt = min((proved(float(t)), float(t)) for t in _TILTS)
-        return max(1e-12, found) * _FUDGE, tilt
+        found, tilt = min((proved(t), t) for t in self._tilts)
+        return max(1e-12, found) * (1 + _FUDGE), tilt
 
     def _best_tilt(self, epsilon: float) -> float:
-        return float(min(_TILTS, key=lambda t: self.log_moment(float(t)) - t * epsilon - math.log1p(t)))
+        return min(self._tilts, key=lambda t: self.log_moment(t) - t * epsilon - math.log1p(t))
 
-    def _tilted(self, tilt: float) -> _Tilted:
+    def _tilted(self, tilt: float) -> Tilted:
         counts, e, mu_squared = self._floats
         spread = math.sqrt(float(counts @ (e * e)))
         if spread == 0:
-            return _Tilted(tilt, np.zeros(1), np.zeros(1), 0.0, mu_squared, 0.0)
+            return Tilted(tilt, np.zeros(1), np.zeros(1), 0.0, mu_squared, 0.0, _FUDGE)
         total = float(counts.sum())
-        if 8 * 61 * math.log(2) * total > _MOST_CELLS**2:  # no window is wide enough: Chernoff's bound alone
-            return _Tilted(tilt, np.zeros(0), np.zeros(0), self.log_moment(tilt) + _MOMENT * total, mu_squared, 1.0)
+        if (
+            64 * 61 * math.log(2) * total > _MOST_CELLS**2
+        ):  # the grid would be wider than a loss: Chernoff's bound alone
+            found, lost = self.log_moment(tilt) + _MOMENT * total, self._relative_error(tilt, 0.0)
+            return Tilted(tilt, np.zeros(0), np.zeros(0), found, mu_squared, 1.0, lost)
         step = Fraction(2) ** math.floor(
             math.log2(math.hypot(spread, math.sqrt(mu_squared)) / math.sqrt(total) / _CELLS_PER_STEP)
         )
@@ -134,65 +155,16 @@ class LossLaw:
             if cells <= _MOST_CELLS:
                 break
             step *= 2
-        return _compose(self, tilt, step, cells)
+        return _compose(self, tilt, step, cells, self._relative_error(tilt, float(step)))
 
+    def _relative_error(self, tilt: float, step: float) -> float:
+        """Return what floats may lose of all masses, relatively.
 
-@dataclass(frozen=True)
-class _Tilted:
-    """The law of the sum under the tilted measure, on grid losses, with what its errors can add."""
-
-    tilt: float
-    losses: Reals  # in increasing order
-    logs: Reals  # ln of the masses under P
-    log_chernoff: float  # ln E[exp(tilt * loss)], the normal part included
-    mu_squared: float
-    error: float  # of all masses together, under the tilted law
-
-    def delta(self, epsilon: float) -> float:
-        """Return an upper bound on delta."""
-        losses, logs = (self.losses, self.logs) if self.mu_squared else self._above(epsilon)
-        gap = epsilon - losses
-        with np.errstate(under="ignore", divide="ignore"):
-            log_each = self._log_normal_delta(gap) if self.mu_squared else np.log(-np.expm1(gap))
-            value = float(np.sum(np.exp(np.minimum(log_each + logs, 1.0))))  # no delta is above 1
-        slack = 0.0
-        if self.error:  # far below the mean under the tilt this is above 1, and says nothing
-            slack = math.exp(min(math.log(self.error) + self.log_chernoff - self.tilt * epsilon, 1.0))
-        return min(1.0, (value + slack) * _FUDGE)
-
-    def epsilon(self, delta: float, high: float) -> float:
-        """Return an upper bound on epsilon, given one; it is kept where the errors leave no room below it."""
-        low, above, below = 0.0, self._excess(0.0, delta), self._excess(high, delta)
-        if above <= 0:
-            return 0.0
-        side = 0
-        while below < -(2.0**-24) and high - low > 2.0**-30 * high:
-            share = above / (above - below) if math.isfinite(below) else 0.5
-            middle = low + (high - low) * min(max(share, 2.0**-6), 1 - 2.0**-6)
-            found = self._excess(middle, delta)
-            if found <= 0:  # false position; an end that stays twice counts half (Dowell, Jarratt, 1971)
-                high, below, above, side = middle, found, above / 2 if side < 0 else above, -1
-            else:
-                low, above, below, side = middle, found, below / 2 if side > 0 else below, 1
-        return high
-
-    def _excess(self, epsilon: float, delta: float) -> float:
-        found = self.delta(epsilon)
-        return math.log(found / delta) if found / delta > 0 else -math.inf
-
-    def _above(self, epsilon: float) -> tuple[Reals, Reals]:
-        first = int(np.searchsorted(self.losses, epsilon, "right"))
-        return self.losses[first:], self.logs[first:]
-
-    def _log_normal_delta(self, gap: Reals) -> Reals:
-        """Return ln of Phi(mu/2 - x/mu) - e^x Phi(-mu/2 - x/mu), within a relative 2^-30 from above."""
-        from scipy.special import log_ndtr
-
-        mu = math.sqrt(self.mu_squared)
-        first, second = log_ndtr(mu / 2 - gap / mu), gap + log_ndtr(-mu / 2 - gap / mu)
-        # where the two nearly cancel, the first alone is still a bound; this covers the error of their difference
-        covered = 2.0**-36 - 2.0**-48 * np.minimum(first, 0.0)
-        return np.asarray(first + np.log(-np.expm1(np.minimum(second - first, 0.0)) + covered))
+        An exponent is off by its size times 2^-53, a few times over; a mass is a product of so many exponentials.
+        """
+        counts, e, mu_squared = self._floats
+        exponents = counts @ (1 + (tilt + 1) * (e + step)) + (tilt + 1) ** 2 * mu_squared
+        return _FUDGE + math.expm1(min(_EXPONENT * float(exponents), 700.0))
 
 
 def _split(e: Fraction, step: Fraction) -> tuple[int, Reals]:
@@ -201,20 +173,21 @@ def _split(e: Fraction, step: Fraction) -> tuple[int, Reals]:
     The atom at l with masses p and p e^-l becomes two, at grid losses a <= l <= b, with the same two masses together.
     """
     place = e // step
-    gap, h = float(e - place * step), float(step)
+    gap, rest, h = float(e - place * step), float((place + 1) * step - e), float(step)
     likely, rare = 1 / (1 + math.exp(-float(e))), 1 / (1 + math.exp(float(e)))
-    upper = math.expm1(-gap) / math.expm1(-h)  # the share of the atom at +e that goes to g + 1
-    lower = math.expm1(gap) / math.expm1(h)  # the share of the atom at -e that goes to -(g + 1), by symmetry
-    return int(place), np.array([likely * (1 - upper), likely * upper, rare * (1 - lower), rare * lower])
+    # of the atom at +e, these shares go to g and g + 1; of the atom at -e, by symmetry, to -g and -(g + 1)
+    upper = math.exp(-gap) * math.expm1(-rest) / math.expm1(-h), math.expm1(-gap) / math.expm1(-h)
+    lower = math.exp(gap) * math.expm1(rest) / math.expm1(h), math.expm1(gap) / math.expm1(h)
+    return int(place), np.array([likely * upper[0], likely * upper[1], rare * lower[0], rare * lower[1]])
 
 
-def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int) -> _Tilted:
+def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int, relative: float) -> Tilted:
     """Return the tilted law of the sum on a cyclic grid around its mean."""
     h, active = float(step), np.arange(cells // 2 + 1)
     product = np.ones(active.size, dtype=np.complex128)
     most, share = np.ones(active.size), np.zeros(active.size)  # see _rounding_error
     circle = np.exp(2j * np.pi * np.arange(cells) / cells)
-    log_moment, mean = 0.0, 0.0
+    log_moments, mean = list[float](), 0.0
     for count, e in law.releases:
         place, masses = _split(e, step)
         atoms = np.array([place, place + 1, -place, -place - 1])
@@ -223,7 +196,8 @@ def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int) -> _Tilted:
         top = float(weights.max())
         moment = top + math.log(float(np.exp(weights - top).sum()))
         tilted = np.exp(weights - moment)
-        log_moment, mean = log_moment + count * moment, mean + count * float(tilted @ atoms)
+        log_moments.append(count * moment)
+        mean += count * float(tilted @ atoms)
         forward = circle[(active * (place % cells)) % cells]
         unit = circle[active]
         factor = forward * (tilted[0] + tilted[1] * unit) + np.conj(forward) * (tilted[2] + tilted[3] * np.conj(unit))
@@ -241,13 +215,13 @@ def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int) -> _Tilted:
     center = round(mean)
     places = (np.arange(cells) - (center - cells // 2)) % cells + center - cells // 2
     error = _rounding_error(most, share, cells) + cells * (_NEGLIGIBLE + _LIGHT) + 4 * _ALIASED
-    normal = tilt * (tilt + 1) * float(law.mu_squared) / 2
+    log_moment, normal = math.fsum(log_moments), tilt * (tilt + 1) * float(law.mu_squared) / 2
     order = np.argsort(places)
     losses = np.asarray(places[order] * h, dtype=np.float64)
     found = np.asarray(masses[order], dtype=np.float64)
     large = found > _LIGHT
     logs: Reals = np.log(found[large]) - tilt * losses[large] + log_moment
-    return _Tilted(tilt, losses[large], logs, log_moment + normal, float(law.mu_squared), error)
+    return Tilted(tilt, losses[large], logs, log_moment + normal, float_up(law.mu_squared), error, relative)
 
 
 def _rounding_error(most: Reals, share: Reals, cells: int) -> float:
@@ -259,10 +233,8 @@ def _rounding_error(most: Reals, share: Reals, cells: int) -> float:
     return 2 * _ROUNDING * float(most @ (share + 8 * math.log2(cells)))  # a real transform has each frequency twice
 
 
-def law_of(epsilons: Sequence[float | Fraction], *, mu_squared: Fraction = Fraction(0)) -> LossLaw:
-    """Return the law of pure releases with these epsilons, equal ones grouped."""
-    counts: dict[Fraction, int] = {}
-    for e in epsilons:
-        exact = rational(e, "epsilon")
-        counts[exact] = counts.get(exact, 0) + 1
-    return LossLaw(tuple((count, e) for e, count in counts.items()), mu_squared)
+def below(value: Fraction) -> float:
+    """Return a float at most the value: for an epsilon or a delta, that makes the bound larger."""
+    if value > 10**300:
+        return 1e300  # far from where floats end, and no delta is left there
+    return math.nextafter(float(value), 0.0) if value else 0.0
