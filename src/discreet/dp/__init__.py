@@ -15,8 +15,10 @@ from discreet.dp.filter import Budget, Charge, PrivacyFilter, Settlement
 from discreet.dp.gap import Gap, GapLaw
 from discreet.dp.gap_estimate import GapEstimate
 from discreet.dp.gaussian import Gaussian
+from discreet.dp.hit_value import HitValue
 from discreet.dp.laplace import Laplace
 from discreet.dp.law import Law
+from discreet.dp.logistic_sparse_vector import LogisticSparseVector
 from discreet.dp.loss import Loss
 from discreet.dp.mechanism import Mechanism, simulate
 from discreet.dp.neighbours import Neighbours
@@ -28,6 +30,7 @@ from discreet.dp.randomized_response import Estimate, RandomizedResponse
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.sparse_vector import NumericSparse, Sparse, Split
 from discreet.dp.standard_sparse_vector import Family, SparseVector
+from discreet.dp.threshold_test import ThresholdTest
 
 __all__ = [
     "AboveThreshold",
@@ -48,9 +51,11 @@ __all__ = [
     "GapEstimate",
     "GapLaw",
     "Gaussian",
+    "HitValue",
     "Integer",
     "Laplace",
     "Law",
+    "LogisticSparseVector",
     "Loss",
     "Mechanism",
     "MetricExponential",
@@ -70,6 +75,7 @@ __all__ = [
     "SparseVector",
     "Split",
     "Text",
+    "ThresholdTest",
     "Universe",
     "Utility",
     "cheapest_noise",
