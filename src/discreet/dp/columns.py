@@ -35,7 +35,7 @@ class Listed(ABC):
         """How many values are declared."""
 
     @abstractmethod
-    def _index(self, value: object) -> int:
+    def index(self, value: object) -> int:
         """Return the place of a declared value, or -1."""
 
     @abstractmethod
@@ -66,11 +66,16 @@ class Listed(ABC):
         """Return the cell that a value falls into, or -1 if it falls into none."""
         if is_missing(value):
             return self.missing
-        found = self._index(value)
+        found = self.find(value)
+        return found if found >= 0 else self.elsewhere
+
+    def find(self, value: object) -> int:
+        """Return the cell of a declared value, or the one that it names, or -1."""
+        found = self.index(value)
         if found >= 0:
             return found
         named = (at for at, name in enumerate(self.extra, start=self.declared) if _is(value, name))
-        return next(named, self.elsewhere)
+        return next(named, -1)
 
     def value(self, place: int) -> Value:
         """Return the declared value, or the name, of a cell."""
@@ -84,7 +89,7 @@ class Listed(ABC):
         for name, given in (("other", other), ("null", null)):
             if given is not None and (isinstance(given, bool) or not isinstance(given, str | int | date)):
                 raise InvalidParameter(f'{name}= names a cell, for instance {name}="{name}"; got {given!r}.')
-            if given is not None and self._index(given) >= 0:
+            if given is not None and self.index(given) >= 0:
                 raise InvalidParameter(f"{name}={given!r} is a declared value already; give the cell another name.")
             object.__setattr__(self, name, given)
         if other is not None and other == null:
@@ -134,7 +139,8 @@ class Category(Listed):
     def _value(self, place: int) -> str | int:
         return self.values[place]
 
-    def _index(self, value: object) -> int:
+    def index(self, value: object) -> int:
+        """Return the place of a declared value, or -1."""
         if isinstance(self.values[0], str):
             return self._places.get(value, -1) if isinstance(value, str) else -1
         number = whole(value)
@@ -171,7 +177,8 @@ class Integer(Listed):
     def _value(self, place: int) -> int:
         return self.lower + place
 
-    def _index(self, value: object) -> int:
+    def index(self, value: object) -> int:
+        """Return the place of a declared value, or -1."""
         number = whole(value)
         return number - self.lower if number is not None and self.lower <= number <= self.upper else -1
 
@@ -204,7 +211,8 @@ class Boolean(Listed):
     def _value(self, place: int) -> bool:
         return bool(place)
 
-    def _index(self, value: object) -> int:
+    def index(self, value: object) -> int:
+        """Return the place of a declared value, or -1."""
         return int(value) if isinstance(value, bool | np.bool_) else -1
 
 
@@ -238,7 +246,8 @@ class Date(Listed):
     def _value(self, place: int) -> date:
         return self.first + timedelta(days=place)
 
-    def _index(self, value: object) -> int:
+    def index(self, value: object) -> int:
+        """Return the place of a declared value, or -1."""
         day = day_of(value)
         return -1 if day is None or not self.first <= day <= self.last else (day - self.first).days
 

@@ -101,7 +101,8 @@ class Bins(Listed):
         middle = low / 2 + high / 2
         return middle if low < middle < high else low
 
-    def _index(self, value: object) -> int:
+    def index(self, value: object) -> int:
+        """Return the place of a declared value, or -1."""
         if isinstance(value, bool | np.bool_):
             return -1
         if isinstance(value, float | np.floating):

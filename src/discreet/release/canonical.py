@@ -65,8 +65,8 @@ def _product(shape: tuple[int, ...], axes: list[int], weights: Array, scale: int
     most = abs(coefficient) * math.prod(int(abs(factor).max()) for factor in factors)
     if remainder or most != max(abs(end) for end in ends) or not _equal(weights, factors, coefficient, bottom, top):
         return None
-    common = math.gcd(top, coefficient, bottom * scale)
-    if (bottom * scale // common).bit_count() != 1:  # only powers of two are scales
+    lowest = scale // math.gcd(int(np.gcd.reduce(weights, axis=None)), scale)
+    if bottom * scale // math.gcd(top, coefficient, bottom * scale) != lowest:  # as in (1 + (-1)^a (-1)^b) / 2
         return None
     named = dict(zip(axes, factors, strict=True))
     return Product.of(shape, named, bottom * scale, constant=top, coefficient=coefficient)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from discreet.dp.columns import Integer
 from discreet.dp.rational import Number, rational
 from discreet.dp.universe import Finite, Universe
 from discreet.dp.values import Value
@@ -51,7 +52,7 @@ def weighted(
     domain = universe.columns[column]
     _check_cells(domain.size)
     if isinstance(weights, Mapping):
-        places = {domain.place(value): weight for value, weight in weights.items()}
+        places = {domain.find(value): weight for value, weight in weights.items()}
         if -1 in places or len(places) < max(len(weights), domain.size):
             raise InvalidParameter(f"weights by value name every declared value of column {column!r} once.")
         listed = [places[place] for place in range(domain.size)]
@@ -142,8 +143,10 @@ def _subset(universe: Universe, name: str, wanted: Condition) -> Integers:
                 raise InvalidParameter("a slice has two ends and no step; write a range.")
             chosen[column.between(wanted.start, wanted.stop)] = 1
         case range():
-            places = [column.place(value) for value in wanted]
-            chosen[[place for place in places if place >= 0]] = 1
+            if isinstance(column, Integer) and wanted.step == 1:
+                chosen[column.between(wanted.start, wanted.stop)] = 1
+            else:
+                chosen[[column.index(value) for value in wanted if column.index(value) >= 0]] = 1
         case str():
             chosen[_named(column, name, wanted)] = 1
         case Iterable():
@@ -153,8 +156,8 @@ def _subset(universe: Universe, name: str, wanted: Condition) -> Integers:
     return chosen
 
 
-def _named(universe_column: Finite, name: str, value: object) -> int:
-    place = universe_column.place(value)
+def _named(column: Finite, name: str, value: object) -> int:
+    place = column.find(value)
     if place < 0:
         raise InvalidParameter(f"{value!r} is not a declared value of column {name!r}.")
     return place
