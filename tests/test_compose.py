@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,9 +10,9 @@ from fractions import Fraction
 import pytest
 
 from discreet import dp
-from discreet.dp.loss import Approximate, NonPrivate, Pure
+from discreet.dp.loss import Approximate, BoundedRange, NonPrivate, Pure
 from discreet.errors import InvalidParameter, NotSupported
-from tests.accounting import check_upper, mp, mpf, precise
+from tests.accounting import check_upper, exact, mp, mpf, precise
 from tests.closed_forms import gaussian_delta, response_delta
 
 F = Fraction
@@ -121,6 +122,47 @@ class TestCompose:
             session.spent + dp.Loss.pure(epsilon=1)  # type: ignore[operator]
         with pytest.raises(InvalidParameter):
             dp.compose([session.spent])  # type: ignore[list-item]
+
+
+@precise
+def choice_delta(whole: mpf, high: mpf, count: int, epsilon: mpf) -> mpf:
+    """The exact delta of `count` choices of two, each with a log ratio of `high` or of `high - whole`."""
+    rare = (1 - mp.exp(high - whole)) / (mp.exp(high) - mp.exp(high - whole))  # of the first, under the other table
+    likely = rare * mp.exp(high)
+    total = mpf(0)
+    for i in range(count + 1):
+        loss = count * high - (count - i) * whole
+        if loss > epsilon:
+            chance = mp.binomial(count, i) * likely**i * (1 - likely) ** (count - i)
+            total += chance * (1 - mp.exp(epsilon - loss))
+    return total
+
+
+def check_selections(cost: Callable[[int], dp.Loss]) -> None:
+    """Choices whose log ratio ranges over an interval of length 1, wherever it lies."""
+    for count, place in itertools.product((1, 5, 40), ("0.1", "0.3", "0.5", "0.7", "0.95")):
+        for share in ("0", "0.1", "0.3", "0.6"):
+            truth = choice_delta(mpf(1), mpf(place), count, mpf(share) * count)
+            assert exact(cost(count).delta(epsilon=F(share) * count)) >= truth, (count, place, share)
+
+
+class TestSelections:
+    def test_choices_of_a_bounded_range_are_not_below_any_instance(self) -> None:
+        choice = BoundedRange(F(1))
+        check_selections(lambda count: dp.compose([choice] * count))
+        assert dp.compose([choice] * 40).epsilon(delta="1e-6") < dp.compose(pure(*[1] * 40)).epsilon(delta="1e-6") / 1.5
+
+    def test_half_of_the_range_is_not_enough(self) -> None:
+        """A range of 1 is not from -1/2 to 1/2: its place depends on the tables."""
+        with pytest.raises(AssertionError):
+            check_selections(lambda count: dp.compose(pure(*["0.5"] * count)))
+
+    def test_choices_beside_other_releases(self) -> None:
+        choice, others = BoundedRange(F(1, 2)), [dp.Loss.gaussian(mu="0.3"), *pure("0.2")]
+        whole = dp.compose([choice, *others])
+        worst = dp.compose([dp.Loss.pure(epsilon="0.5"), *others])
+        for delta in ("1e-3", "1e-9"):
+            assert dp.compose(others).epsilon(delta=delta) < whole.epsilon(delta=delta) <= worst.epsilon(delta=delta)
 
 
 class TestGroupsAndPostProcessing:

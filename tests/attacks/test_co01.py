@@ -126,9 +126,9 @@ def optimistic(releases: Releases):  # type: ignore[no-untyped-def]
     return functools.reduce(lambda one, two: one.compose(two), parts)
 
 
-@pytest.mark.parametrize("name", ["compose", "numeric"])
-def test_nor_less_than_dp_accounting_s_lower_estimate(name: str) -> None:
-    check_against_dp_accounting(THEOREMS[name], count=sized(15, 10_000))
+@pytest.mark.parametrize(("name", "full"), [("compose", 10_000), ("numeric", 1_000)])
+def test_nor_less_than_dp_accounting_s_lower_estimate(name: str, full: int) -> None:
+    check_against_dp_accounting(THEOREMS[name], count=sized(15, full))
 
 
 @pytest.mark.parametrize("twin", [broken.forgotten_counts, broken.largest_only])

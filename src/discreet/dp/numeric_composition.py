@@ -33,7 +33,8 @@ _FUDGE = 1e-9  # relative error of the float evaluation: exponentials, sums, the
 _EXPONENT = 2.0**-48  # of each exponent, relatively, and of all it was computed from
 _MOMENT = 1e-15  # of one release, absolutely: what a float may lose of ln E[exp(tilt * loss)]
 _TILTS = np.linspace(-7, 16, 200)  # ln(tilt), where the losses are about 1
-_ROUNDS = 6  # tilts tried for one epsilon; each gives a valid bound, and the second is nearly always the last
+_ROUNDS = 6  # tilts tried for one epsilon; each gives a valid bound, and the first is nearly always close
+_SETTLED = 2.0**-20  # of delta: as long as the errors add less, another tilt gains nothing
 _LEAST = Fraction(1, 2**400)  # smaller epsilons are raised to it
 MOST_EPSILON = 500  # the masses are e^epsilon apart, and floats end at e^709; above, nothing is protected
 
@@ -45,7 +46,8 @@ class LossLaw:
     Guarantee: `delta(epsilon)` is at least the exact delta of the composition of the worst such releases, and
       `epsilon(delta)` at least its exact epsilon, for parameters fixed in advance.
     Source: Kairouz, Oh, Viswanath, 2015 (the worst pure release); Koskela, Jalko, Honkela, 2020 (Fourier accounting);
-      Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, 2022 (splitting on the grid).
+      Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, 2022 (splitting on the grid); Zhu, Dong, Wang, 2022 (pairs that
+      are at least as easy to tell apart stay so when they are composed).
     """
 
     epsilons: Sequence[tuple[int, Fraction]]
@@ -74,11 +76,16 @@ class LossLaw:
         proved, tilt = self._renyi_epsilon(kept)
         high = min(high, proved)
         for _ in range(_ROUNDS):
-            before, high = high, self._tilted(tilt).epsilon(kept, high)
+            before, law = high, self._tilted(tilt)
+            high = law.epsilon(kept, high)
+            if law.slack(high) < _SETTLED * kept:
+                return float_up(Fraction(high))
             if high > before * (1 - 2.0**-12) and high != proved:
                 break
             tilt = self._best_tilt(high)
-        return self._tilted(self._steepest).epsilon(kept, high) if tilt > self._steepest else high
+        if tilt > self._steepest:
+            high = self._tilted(self._steepest).epsilon(kept, high)
+        return float_up(Fraction(high))
 
     @cached_property
     def _sum(self) -> Fraction:
@@ -187,7 +194,7 @@ def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int, relative: fl
     product = np.ones(active.size, dtype=np.complex128)
     most, share = np.ones(active.size), np.zeros(active.size)  # see _rounding_error
     circle = np.exp(2j * np.pi * np.arange(cells) / cells)
-    log_moments, mean = list[float](), 0.0
+    unit, log_moments, mean = circle[active], list[float](), 0.0
     for count, e in law.releases:
         place, masses = _split(e, step)
         atoms = np.array([place, place + 1, -place, -place - 1])
@@ -198,16 +205,17 @@ def _compose(law: LossLaw, tilt: float, step: Fraction, cells: int, relative: fl
         tilted = np.exp(weights - moment)
         log_moments.append(count * moment)
         mean += count * float(tilted @ atoms)
-        forward = circle[(active * (place % cells)) % cells]
-        unit = circle[active]
-        factor = forward * (tilted[0] + tilted[1] * unit) + np.conj(forward) * (tilted[2] + tilted[3] * np.conj(unit))
+        forward = circle[(active * (place % cells)) & (cells - 1)]  # a power of two
+        factor = forward * (tilted[0] + tilted[1] * unit)
+        factor += np.conj(forward) * (tilted[2] + tilted[3] * np.conj(unit))
         product *= factor**count
-        greatest = np.abs(factor) + _ROUNDING
+        greatest = np.sqrt(factor.real**2 + factor.imag**2) + _ROUNDING
         most *= greatest**count
         share += count / greatest
         kept = most > _NEGLIGIBLE
         if np.count_nonzero(kept) < 15 / 16 * kept.size:  # moving them costs as much as keeping a few
             active, product, most, share = active[kept], product[kept], most[kept], share[kept]
+            unit = circle[active]
     # irfft sums with e^{+i...}; the characteristic function has the same sign, so masses come out at -place
     spectrum = np.zeros(cells // 2 + 1, dtype=np.complex128)
     spectrum[active] = np.conj(product)

@@ -38,11 +38,14 @@ class Tilted:
         with np.errstate(under="ignore", divide="ignore"):
             log_each = self._log_normal_delta(gap) if self.mu_squared else np.log(-np.expm1(gap))
             value = float(np.sum(np.exp(np.minimum(log_each + logs, 1.0))))  # no delta is above 1
-        slack = 0.0
-        if self.error:  # far below the mean under the tilt this is above 1, and says nothing
-            exponent = math.log(self.error) + self.log_chernoff - self.tilt * epsilon + log_most(self.tilt)
-            slack = math.exp(min(exponent, 1.0))
-        return min(1.0, (value + slack) * (1 + self.relative) + _UNDERFLOW)
+        return min(1.0, (value + self.slack(epsilon)) * (1 + self.relative) + _UNDERFLOW)
+
+    def slack(self, epsilon: float) -> float:
+        """Return what the errors of all masses can add to delta; far below the mean it is above 1, and says nothing."""
+        if not self.error:
+            return 0.0
+        exponent = math.log(self.error) + self.log_chernoff - self.tilt * epsilon + log_most(self.tilt)
+        return math.exp(min(exponent, 1.0))
 
     def epsilon(self, delta: float, high: float) -> float:
         """Return an upper bound on epsilon, given one; it is kept where the errors leave no room below it."""
