@@ -30,7 +30,7 @@ Law = Callable[[Values, Answers, int], Bounds]
 Counted = dict[tuple[int, bool, object], int]
 
 TIGHT = mpf(10) ** -6
-REST = mpf(10) ** -20
+REST = mpf(10) ** -12
 
 
 @lru_cache(maxsize=1 << 16)

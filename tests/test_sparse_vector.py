@@ -85,14 +85,14 @@ def test_the_worst_log_ratio_is_epsilon() -> None:
     """(epsilon, delta)-DP, however many values are asked and however they are chosen: for delta = 0, by exact sums."""
     for cutoff in (1, 3):
         law = Scales.of(sparse(cutoff)).chance
-        check_pure(law, F(1), extreme_runs(cutoff, misses=40, low=400), tight=True)
+        check_pure(law, F(1), extreme_runs(cutoff, misses=30, low=220), tight=True)
     check_pure(Scales.of(sparse(2)).chance, F(1), small_cases(2, 2), tight=False)
 
 
 def test_the_worst_log_ratio_with_values_is_epsilon() -> None:
     law = Scales.of(numeric(2)).chance
     cases = []
-    for one, other, answers, threshold in extreme_runs(2, misses=40, low=400):
+    for one, other, answers, threshold in extreme_runs(2, misses=30, low=220):
         told = tuple(answer and max(value, moved) + 1 for answer, value, moved in zip(answers, one, other, strict=True))
         cases.append((one, other, told, threshold))
     check_pure(law, F(1), cases, tight=True)
@@ -103,11 +103,11 @@ def test_the_worst_log_ratio_with_values_is_epsilon() -> None:
 
 
 def test_wrong_noise_is_rejected() -> None:
-    cases = list(extreme_runs(3, misses=40, low=400))
+    cases = list(extreme_runs(3, misses=30, low=220))
     for twin in (broken.not_shared(F(1)), Scales(F(6), F(6), redraw=True), Scales(None, F(12), redraw=True)):
         with pytest.raises(AssertionError):
             check_pure(twin.chance, F(1), cases, tight=False)
-    more = list(extreme_runs(4, misses=40, low=400))  # a hit too many
+    more = list(extreme_runs(4, misses=30, low=220))  # a hit too many
     with pytest.raises(AssertionError):
         check_pure(Scales.of(sparse(3)).chance, F(1), more, tight=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
@@ -174,15 +175,20 @@ class SparseVector(HiddenThreshold[bool | Gap, NDArray[np.bool_] | list[bool | G
 
 
 def _scales(apart: Fraction, epsilon: Fraction, cutoff: int, family: Family) -> tuple[Fraction, Fraction]:
-    """Return the scales of the noise of the threshold and of a value.
-
-    The variance of their difference, (D / e1)^2 + (m D / e2)^2, is least at e1 : e2 = 1 : m^(2/3). The share is cut off
-    after 64 bits and the values get the rest, so both add up to epsilon.
-    """
+    """Return the scales of the noise of the threshold and of a value, which use up epsilon together."""
     moves = 2 * cutoff if family is Family.GENERAL else cutoff
-    share = lower(lambda: 1 / (1 + (2 * ball(moves).log() / 3).exp()))
-    first = epsilon * Fraction(int(share * 2**64), 2**64)
+    first = epsilon * _share(moves)
     return apart / first, moves * apart / (epsilon - first)
+
+
+@lru_cache(maxsize=64)
+def _share(moves: int) -> Fraction:
+    """Return the threshold's share of epsilon, 1 / (1 + m^(2/3)), cut off after 64 bits.
+
+    The variance of the difference of both noises, 2 (D / e1)^2 + 2 (m D / e2)^2, is least there.
+    """
+    share = lower(lambda: 1 / (1 + (2 * ball(moves).log() / 3).exp()))
+    return Fraction(int(share * 2**64), 2**64)
 
 
 def _error(scales: tuple[Fraction, Fraction], beta: Fraction, questions: int) -> int:

@@ -146,6 +146,8 @@ class Watch(ABC, Generic[Answer, Answers]):
         with self._lock:
             self._check_open()
             steps = self._steps.many(cast(ArrayLike, self._seen(values)))
+            if not isinstance(offset, int) and offset.shape != steps.shape:
+                raise InvalidParameter(f"{offset.size} thresholds for {steps.size} values: give one for each.")
             offsets = np.broadcast_to(np.asarray(offset), steps.shape)
             if not 0 <= start <= steps.size:
                 raise InvalidParameter(f"start is a place among the {steps.size} values, from 0 on; got {start}.")
