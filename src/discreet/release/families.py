@@ -71,10 +71,15 @@ class Family(ABC):
     def __len__(self) -> int:
         return self.size
 
-    def __add__(self, other: Family | Workload) -> Workload:
+    def __add__(self, other: Family | LinearQuery | Workload) -> Workload:
         from discreet.release.workload import Workload
 
-        return Workload([self]) + other
+        return Workload([self, other])
+
+    def __radd__(self, other: LinearQuery) -> Workload:
+        from discreet.release.workload import Workload
+
+        return Workload([other, self])
 
 
 @final

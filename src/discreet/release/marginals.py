@@ -177,13 +177,14 @@ class SharedSums:
             found[step.result] = None
             repeated = _repeated(part.reshape(step.view[0], step.view[2]), step.view)
             if held is None:
-                found[step.source], ours[step.source] = np.array(repeated), True
+                found[step.source], ours[step.source] = np.array(repeated, order="C"), True
             elif ours[step.source]:
                 held.reshape(step.view)[...] += repeated
             else:
-                found[step.source], ours[step.source] = held.reshape(step.view) + repeated, True
+                total = np.add(held.reshape(step.view), repeated, order="C")
+                found[step.source], ours[step.source] = total, True
         dense = found[0] if found[0] is not None else np.zeros(self.shape, dtype)
-        return dense.reshape(self.shape) if ours[0] else dense.reshape(self.shape).copy()
+        return dense.reshape(self.shape) if ours[0] else np.array(dense, order="C").reshape(self.shape)
 
 
 def _check(shape: Axes, axes: Axes) -> None:

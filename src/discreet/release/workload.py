@@ -177,7 +177,7 @@ def marginal(universe: Universe, *columns: str) -> Marginal:
 
 def all_marginals(universe: Universe, *, order: int) -> Workload:
     """Return the queries that count every cell of every marginal over `order` columns."""
-    if not isinstance(order, int) or not 1 <= order <= len(universe.shape):
+    if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= len(universe.shape):
         raise InvalidParameter(f"order is a number of columns, from 1 to {len(universe.shape)}; got {order!r}.")
     return Workload(Marginal(universe.shape, axes) for axes in combinations(range(len(universe.shape)), order))
 
