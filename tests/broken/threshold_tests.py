@@ -150,3 +150,16 @@ class RedrawnThreshold(dp.LogisticSparseVector):
 
     def _before(self) -> None:
         self._begin(None)
+
+
+# Choices.
+
+
+def chosen_by_name(found: dp.SparseChoice) -> str:
+    """Takes what the notes call the standard, whatever it is for."""
+    return "SparseVector"
+
+
+def chosen_for_many(found: dp.SparseChoice) -> str:
+    """Takes what is best for many hits, whatever it is for."""
+    return "ThresholdTest"

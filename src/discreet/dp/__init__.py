@@ -28,6 +28,7 @@ from discreet.dp.permute_and_flip import PermuteAndFlip
 from discreet.dp.private import Exact, Permit
 from discreet.dp.randomized_response import Estimate, RandomizedResponse
 from discreet.dp.sensitivity import Sensitivity
+from discreet.dp.sparse_choice import SparseChoice, best_sparse_vector
 from discreet.dp.sparse_vector import NumericSparse, Sparse, Split
 from discreet.dp.standard_sparse_vector import Family, SparseVector
 from discreet.dp.threshold_test import ThresholdTest
@@ -72,12 +73,14 @@ __all__ = [
     "Sensitivity",
     "Settlement",
     "Sparse",
+    "SparseChoice",
     "SparseVector",
     "Split",
     "Text",
     "ThresholdTest",
     "Universe",
     "Utility",
+    "best_sparse_vector",
     "cheapest_noise",
     "compose",
     "composition",

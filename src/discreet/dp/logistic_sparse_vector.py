@@ -128,7 +128,7 @@ def balanced(loss: Loss, cutoff: int) -> tuple[Fraction, Fraction]:
     else:
         within = calibration.keeps_within(loss)
         threshold = calibration.greatest(
-            lambda t: within(HiddenThresholdLoss.of(threshold=t, hit=t * ratio, hits=count))
+            lambda t: within(HiddenThresholdLoss.of(threshold=t, hit=t * ratio, hits=count)), bits=calibration.ENOUGH
         )
     if not threshold:
         raise InvalidParameter("that loss is too small to be shared among a threshold and its hits.")

@@ -13,16 +13,17 @@ from discreet.dp.reals import ball, upper
 from discreet.dp.threshold_loss import INSTEAD, ThresholdHit
 from discreet.errors import InvalidParameter, NotSupported
 
+ENOUGH = 16  # bits of what is searched for at the best of many orders: less than 2^-16 of it is given away
 _GREATEST = Fraction(45)  # a slope above it is no noise on the integers
 
 
-def greatest(fits: Callable[[Fraction], bool], most: Fraction = _GREATEST) -> Fraction:
-    """Return the greatest number up to `most` that fits, to 40 bits; 0 if none down to 2^-60 of it does."""
+def greatest(fits: Callable[[Fraction], bool], most: Fraction = _GREATEST, *, bits: int = 40) -> Fraction:
+    """Return the greatest number up to `most` that fits, to so many bits; 0 if none down to 2^-60 of it does."""
     low = next((most / 2**halvings for halvings in range(61) if fits(most / 2**halvings)), Fraction(0))
     if low in (0, most):
         return low
     high = 2 * low
-    while (high - low) * 2**40 > high:
+    while (high - low) * 2**bits > high:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
@@ -45,7 +46,7 @@ def slope_within(loss: Loss, cutoff: int) -> Fraction:
     if not isinstance(loss, Approximate):
         raise NotSupported(f"the loss of a threshold test is a dp.Loss.approximate(epsilon=, delta=). {INSTEAD}")
     count, within = positive_integer(cutoff, "cutoff"), keeps_within(loss)
-    return _some(greatest(lambda slope: within(count * ThresholdHit(slope))))
+    return _some(greatest(lambda slope: within(count * ThresholdHit(slope)), bits=ENOUGH))
 
 
 def keeps_within(promise: Loss) -> Callable[[Loss], bool]:
