@@ -14,7 +14,7 @@ def heavy_after(statement: str) -> list[str]:
     return run.stdout.split()
 
 
-@pytest.mark.parametrize("statement", ["import discreet", "from discreet import dp"])
+@pytest.mark.parametrize("statement", ["import discreet", "from discreet import dp", "from discreet import release"])
 def test_an_import_is_light(statement: str) -> None:
     assert heavy_after(statement) == []
 

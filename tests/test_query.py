@@ -141,6 +141,7 @@ class TestSensitivity:
     @many
     @given(queries(), st.sampled_from(BOTH))
     def test_it_is_the_most_that_a_row_moves(self, query: release.LinearQuery, neighbours: dp.Neighbours) -> None:
+        """Q(D) is a whole multiple of 1 / `scale`, and one row moves it by at most what `sensitivity` says."""
         check_sensitivity([dense(query)], query.sensitivity(neighbours))
 
     def test_the_check_rejects_the_spread_of_the_weights(self) -> None:

@@ -41,10 +41,11 @@ _WHERE = {
     "Unavailable": "discreet.errors",
     "Failed": "discreet.errors",
 }
-_PACKAGES = ("dp",)
+_PACKAGES = ("dp", "release")
 
 if TYPE_CHECKING:
     from discreet import dp as dp
+    from discreet import release as release
     from discreet.answer import Answer as Answer
     from discreet.answer import Quote as Quote
     from discreet.dp import Boolean as Boolean
