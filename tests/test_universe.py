@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet as dc
 from discreet import dp
 from discreet.errors import InvalidParameter, NotSupported
 from tests.accounting import examples
@@ -107,6 +108,12 @@ class TestDeclarations:
             dp.Integer(0, 5, other=3)
         with pytest.raises(InvalidParameter, match="names a cell"):
             dp.Boolean(null=1.5)
+
+    def test_a_table_for_sql_refuses_extra_cells(self) -> None:
+        """SQL does not count them yet; left there in silence they would hold nothing."""
+        for column in (dp.Category(["a"], other="b"), dp.Integer(0, 1, null=-1), dp.Boolean(null="none")):
+            with pytest.raises(NotSupported, match="leave them out here"):
+                dc.Table(pd.DataFrame({"a": [1]}), columns={"a": column}, name="t")
 
     @pytest.mark.parametrize("edges", [[], [0], [0, 0], [1, 0], [0, float("nan")], [0, 1e400], ["a", "b"], [0, 1, 1]])
     def test_bins_have_edges_in_order(self, edges: list[float]) -> None:

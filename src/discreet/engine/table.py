@@ -139,6 +139,11 @@ def _declared(columns: Mapping[str, Domain]) -> dict[str, Domain]:
                 f"column {column!r} is declared as {domain!r:.60}; write for instance dc.Category([...]), "
                 "dc.Integer(lo, hi) or dc.Boolean()."
             )
+        if isinstance(domain, dp.Category | dp.Integer | dp.Boolean | dp.Date) and domain.extra:
+            raise NotSupported(
+                f"column {column!r} declares cells with other= or null=, which a universe counts and SQL does not; "
+                "leave them out here."
+            )
         if isinstance(domain, dp.Category) and not all(
             isinstance(value, int) or has_utf8(value) for value in domain.values
         ):

@@ -37,7 +37,7 @@ class Workload:
     (4260, ((0, 1), (0, 2), (1, 2), (2,)))
     """
 
-    __slots__ = ("_order", "_starts", "families", "scale", "shape")
+    __slots__ = ("_inverse", "_order", "_starts", "families", "scale", "shape")
 
     families: tuple[Family, ...]
     shape: tuple[int, ...]
@@ -62,6 +62,7 @@ class Workload:
         self._starts = [0, *accumulate(family.size for family in families)]
         order = np.concatenate(orders)
         self._order = None if bool((np.diff(order) > 0).all()) else order
+        self._inverse = None if self._order is None else np.argsort(self._order)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -108,7 +109,7 @@ class Workload:
         """Return one of the queries."""
         if not 0 <= number < len(self):
             raise InvalidParameter(f"a query of this workload has a number from 0 to {len(self) - 1}.")
-        place = number if self._order is None else int(np.flatnonzero(self._order == number)[0])
+        place = number if self._inverse is None else int(self._inverse[number])
         family = bisect_right(self._starts, place) - 1
         return self.families[family].query(place - self._starts[family])
 
