@@ -198,6 +198,18 @@ def test_answers_and_values_are_within_alpha() -> None:
     assert sum(abs(value - FAR) > alpha + 1 for value in far if value is not None) <= 20
 
 
+def test_alpha_both_ways() -> None:
+    asked = {"failure_probability": F(1, 20), "questions": 1000}
+    for sensitivity, step in ((ONE, 1), (THREE, "0.25")):
+        made = dp.LogisticSparseVector.for_accuracy(
+            alpha=500, threshold=F(1, 3), sensitivity=sensitivity, cutoff=20, step=step, **asked
+        )
+        assert made.accuracy(**asked) <= 500
+        more = {"threshold_epsilon": made.threshold_epsilon * F(99, 100), "hit_epsilon": made.hit_epsilon * F(99, 100)}
+        assert watch(threshold=F(1, 3), sensitivity=sensitivity, step=step, **more).accuracy(**asked) > 500
+        assert made.hits_left == 20
+
+
 # What it keeps to itself.
 
 

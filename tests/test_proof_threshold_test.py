@@ -185,6 +185,10 @@ def strategies(source: random.Random, a: mpf, room: mpf) -> mpf:
 
 
 def test_6_adaptive_strategies_stay_below_what_they_pay() -> None:
+    """Guarantee: for questions, thresholds and slopes that depend in any way on earlier answers, as long as the hits
+    that a filter or a permit lets it report cost at most B together at the order a of the budget, all answers have
+    Renyi divergence of order a at most B. (`ThresholdTest`.)
+    """
     source = random.Random(12)
     with mp.workdps(20):
         moments = [strategies(source, mpf(a), mpf(3)) for a in (1.5, 4, 34.9) for _ in range(sized(6, 200))]

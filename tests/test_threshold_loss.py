@@ -27,7 +27,9 @@ RESET = (33, 73, 103, 146, 231, 327, 462, 730)  # AboveThreshold redrawn under z
 
 @pytest.mark.parametrize("slope", [F(1, 200), F(1, 50), F(1, 3), F(4)], ids=str)
 def test_the_price_of_a_hit_is_the_formula_rounded_up(slope: Fraction) -> None:
-    """its Renyi divergence of order a is at most hits * eta(a, slope) / (a - 1), below the limit; above, infinite."""
+    """Guarantee: for a slope, and a number of hits, that are fixed in advance, the Renyi divergence of order a of all
+    answers is at most hits * eta(a, slope) / (a - 1), at every order a with a (1 - exp(-slope)) < 1.
+    """
     limit = 1 / -mp.expm1(-real(slope))
     for share in ("0.001", "0.3", "0.9", "0.999999"):
         order = 1 + F(share) * F(f"{float(limit - 1):.9g}") * (1 - F(1, 10**7))
@@ -111,7 +113,9 @@ def test_the_claimed_delta_is_above_that_of_ever_rarer_hits() -> None:
     ("t", "h", "hits"), [("0.1", "0.01", 90), ("0.5", "0.25", 2), ("3", "1", 1), ("0.001", "9", 4)]
 )
 def test_a_hidden_threshold_in_every_currency(t: str, h: str, hits: int) -> None:
-    """(t + hits h)-DP; (t^2 + hits h^2) / 2 - zCDP; and the Renyi curve of randomised response at t, plus the hits'."""
+    """For the threshold's epsilon t and the hits' h, fixed in advance: (t + hits h)-DP; (t^2 + hits h^2) / 2 - zCDP; and
+    the Renyi curve of randomised response at t, plus that of the hits.
+    """
     loss = HiddenThresholdLoss.of(threshold=F(t), hit=F(h), hits=hits)
     assert loss.epsilon_bound(F(0)) == F(t) + hits * F(h)
     assert loss.rho_bound() == (F(t) ** 2 + hits * F(h) ** 2) / 2

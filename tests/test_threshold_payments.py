@@ -55,6 +55,9 @@ def test_an_adversary_never_gets_more_than_the_budget() -> None:
 
 
 def test_a_miss_is_free_and_a_hit_is_not() -> None:
+    """before every coin the price of a hit is taken from the permit, and given back if it shows a miss; from a filter
+    likewise.
+    """
     session = dp.PrivacyFilter(BUDGET)
     test = logistic_test(account=session)
     most = test.hits_left
@@ -183,7 +186,8 @@ def test_budgets_in_which_a_hit_has_no_price_are_refused_and_told_what_to_use() 
     pure = dp.PrivacyFilter(dp.Budget(epsilon=1))
     with pytest.raises(NotSupported, match="SparseVector"):
         logistic_test().opened(pure.reserve(dp.Loss.pure(epsilon=1)))
-    with pytest.raises(BudgetExceeded, match="SparseVector"):
-        pure.reserve(logistic_test().hit_loss)
+    for loss in (logistic_test().hit_loss, 3 * logistic_test().hit_loss):
+        with pytest.raises(BudgetExceeded, match="SparseVector"):
+            pure.reserve(loss)
     with pytest.raises(InvalidParameter, match="Permit"):
         logistic_test().opened(pure)  # type: ignore[arg-type]

@@ -14,7 +14,8 @@ from discreet.dp.private import Permit
 from discreet.dp.rational import Number, positive, positive_integer, probability
 from discreet.dp.samplers import DiscreteLaplace, discrete_laplace
 from discreet.dp.sensitivity import Sensitivity
-from discreet.dp.stream import _secret, reach
+from discreet.dp.stream import _secret, on_grid, reach
+from discreet.dp.threshold_accuracy import least_epsilon
 from discreet.dp.threshold_loss import HiddenThresholdLoss
 from discreet.errors import InvalidParameter, NotSupported
 
@@ -72,6 +73,36 @@ class LogisticSparseVector(LogisticWatch[int | float]):
         self._account = account
         self._begin(None)
 
+    @classmethod
+    def for_accuracy(
+        cls,
+        *,
+        alpha: Number,
+        failure_probability: Number,
+        questions: int,
+        threshold: Number,
+        sensitivity: Sensitivity,
+        cutoff: int,
+        step: Number = 1,
+    ) -> LogisticSparseVector:
+        """Return the most private one that is this accurate, to 30 bits, with the shares that `loss=` would have."""
+        half, (grid, apart) = probability(failure_probability, "failure_probability") / 2, on_grid(sensitivity, step)
+        width, ratio = calibration.width(questions, half), _ratio(positive_integer(cutoff, "cutoff"), pure=False)
+        room = positive(alpha, "alpha") - calibration.rounding(grid, threshold)
+
+        def alpha_of(t: Fraction) -> Fraction:
+            return (reach(apart / t, failure_probability=half) + 2 * apart / (t * ratio) * width) * grid.step
+
+        t = least_epsilon(alpha_of, room)
+        return cls(
+            threshold=threshold,
+            sensitivity=sensitivity,
+            threshold_epsilon=t,
+            hit_epsilon=t * ratio,
+            cutoff=cutoff,
+            step=step,
+        )
+
     @property
     def threshold_loss(self) -> Loss:
         """The loss of drawing the threshold: on a grid, that of randomised response."""
@@ -115,14 +146,9 @@ class LogisticSparseVector(LogisticWatch[int | float]):
 
 
 def balanced(loss: Loss, cutoff: int) -> tuple[Fraction, Fraction]:
-    """Return the epsilons of threshold and hit that use up a loss with so many hits.
-
-    Their ratio minimises the sum of the variances of both noises: h / t = (2 c)^(2/3) / c where epsilons add up, and
-    (4 / c)^(1/4) where their squares do.
-    """
+    """Return the epsilons of threshold and hit that use up a loss with so many hits."""
     count = positive_integer(cutoff, "cutoff")
-    power = (2 * count) ** (2 / 3) / count if isinstance(loss, Pure) else (4 / count) ** 0.25
-    ratio = Fraction(f"{power:.6g}")
+    ratio = _ratio(count, pure=isinstance(loss, Pure))
     if isinstance(loss, Pure):
         threshold = loss.pure_epsilon / (1 + count * ratio)
     else:
@@ -133,3 +159,8 @@ def balanced(loss: Loss, cutoff: int) -> tuple[Fraction, Fraction]:
     if not threshold:
         raise InvalidParameter("that loss is too small to be shared among a threshold and its hits.")
     return threshold, threshold * ratio
+
+
+def _ratio(count: int, *, pure: bool) -> Fraction:
+    """Return h / t with the least sum of variances: (2 c)^(2/3) / c where epsilons add up, else (4 / c)^(1/4)."""
+    return Fraction(f"{(2 * count) ** (2 / 3) / count if pure else (4 / count) ** 0.25:.6g}")

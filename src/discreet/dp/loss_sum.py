@@ -106,6 +106,11 @@ class LossSum(Loss):
         """Return the sum of rho."""
         return sum((count * part.rho_bound() for count, part in self.parts), start=_ZERO)
 
+    @property
+    def instead(self) -> str:
+        """What to use where a budget cannot admit one of the parts at any price."""
+        return next((part.instead for _, part in self.parts if part.instead), "")
+
     def group(self, k: int) -> Loss:
         """Return the composition of the groups."""
         return summed([(count, part.group(k)) for count, part in self.parts])
