@@ -113,8 +113,8 @@ def test_the_claimed_delta_is_above_that_of_ever_rarer_hits() -> None:
     ("t", "h", "hits"), [("0.1", "0.01", 90), ("0.5", "0.25", 2), ("3", "1", 1), ("0.001", "9", 4)]
 )
 def test_a_hidden_threshold_in_every_currency(t: str, h: str, hits: int) -> None:
-    """For the threshold's epsilon t and the hits' h, fixed in advance: (t + hits h)-DP; (t^2 + hits h^2) / 2 - zCDP; and
-    the Renyi curve of randomised response at t, plus that of the hits.
+    """For the threshold's epsilon t and the hits' h, fixed in advance: (t + hits h)-DP; (t^2 + hits h^2) / 2 - zCDP;
+    and the Renyi curve of randomised response at t, plus that of the hits.
     """
     loss = HiddenThresholdLoss.of(threshold=F(t), hit=F(h), hits=hits)
     assert loss.epsilon_bound(F(0)) == F(t) + hits * F(h)
