@@ -15,6 +15,8 @@ MODULES = [
     *("randomness", "inversion", "samplers", "gaussian_samplers", "mechanism", "laplace", "gaussian"),
     *("discrete_gaussian", "randomized_response"),
     *("exponential", "noisy_max", "permute_and_flip", "explain", "splitting"),
+    *("logistic", "hit_value", "logistic_watch", "threshold_loss", "threshold_test", "logistic_sparse_vector"),
+    "sparse_choice",
 ]
 
 SECTION = re.compile(r"Guarantee:\s*(.*?)(?=\n\s*(?:Source:|>>>)|\Z)", re.DOTALL)
