@@ -61,13 +61,13 @@ def test_no_composition_is_below_the_truth_or_more_than_a_hundredth_above_it(com
     """Guarantee: `delta(epsilon)` is at least the exact delta of the composition of the worst such releases, and
     `epsilon(delta)` at least its exact epsilon, for parameters fixed in advance.
     """
-    check_compositions(compose, count=sized(80, 10_000), seed=1)
+    check_compositions(compose, count=sized(60, 10_000), seed=1)
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_the_same_check_rejects_what_is_rounded_to_nearest_cut_off_or_not_bounded(twin: Compose) -> None:
     with pytest.raises(AssertionError):
-        check_compositions(twin, count=80, seed=1)
+        check_compositions(twin, count=10, seed=1, close=False)
 
 
 class TestErrorsAreBounded:

@@ -32,11 +32,14 @@ class Fourier:
                 each = np.exp(log_ndtr(mu / 2 - gap / mu)) - np.exp(gap + log_ndtr(-mu / 2 - gap / mu))
             else:
                 each = np.maximum(0.0, -np.expm1(gap))
-        return float(lost + (1 - lost) * np.nansum(np.maximum(masses, 0.0) * np.maximum(each, 0.0)))
+        kept = max(0.0, float(np.nansum(masses * np.maximum(each, 0.0))))
+        return float(lost + (1 - lost) * kept) * (1 + 1e-9)  # so that the last digits are not what is at fault
 
     def epsilon(self, *, delta: Fraction) -> float:
         low, high = 0.0, 1e6
-        for _ in range(100):
+        if self.delta(epsilon=Fraction(high)) > delta:
+            return math.inf
+        for _ in range(60):
             middle = (low + high) / 2
             low, high = (low, middle) if self.delta(epsilon=Fraction(middle)) <= delta else (middle, high)
         return high
