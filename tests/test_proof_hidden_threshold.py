@@ -116,6 +116,20 @@ def test_9_one_way_needs_no_limit() -> None:
         assert (1 - p) / (1 - other) <= 1
 
 
+def test_9_a_value_with_a_hidden_threshold_costs_no_more() -> None:
+    """Moved one way, by h in all: the price is eta_(-h), and the chance of no value moves by more than exp(h)."""
+    worst = mpf(0)
+    with mp.workdps(70):
+        for a, slope, move in ((3, F(1, 5), 1), (8, F(1, 6), 2), (200, F(1, 2), 1)):
+            h = real(slope * move)
+            for d in (-30, -4, 0, 20):
+                one, two = ([chance(v - x + 1, slope) - chance(v - x, slope) for v in range(60)] for x in (d, d - move))
+                assert max(abs(mp.log(p / q)) for p, q in zip(one, two, strict=True)) <= h
+                miss = chance(-d, slope) ** a * chance(move - d, slope) ** (1 - a)
+                worst = max(worst, value_moment(mpf(a), d, d - move, slope) * mp.exp(-price(mpf(a), -h)) + miss)
+    assert mpf("0.99") < worst <= 1 + LITTLE
+
+
 def first_hits(excess: np.ndarray, threshold: Fraction, hit: Fraction, moved: int) -> np.ndarray:
     """The exact law of the place of the first hit, or of none: every noise of the threshold, summed."""
     noise = np.arange(-200, 201)

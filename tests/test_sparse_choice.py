@@ -139,6 +139,9 @@ def test_it_prints_as_a_table_that_says_why() -> None:
     lines = text.splitlines()
     assert lines[0].startswith("60 hits among 10000 questions")
     assert [line.split()[0] for line in lines[2:6]] == names(choice(60, loss=BOTH))
+    for line, offer in zip(lines[2:6], choice(60, loss=BOTH).offers, strict=True):
+        assert offer.alpha <= F(line.split()[1]) <= offer.alpha * F(1002, 1000)
+        assert F(line.split()[2]) >= F(repr(offer.epsilon))
     assert "no noisy threshold" in lines[-1]
     assert "times with SparseVector" in lines[-1]
     assert choice(1, loss=RHO).why.endswith(".")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.dp.explain import rounded_up
 from discreet.dp.filter import Budget
 from discreet.dp.logistic_sparse_vector import LogisticSparseVector
 from discreet.dp.loss import Approximate, Loss, Pure
@@ -43,7 +44,7 @@ class SparseOffer:
 
 @dataclass(frozen=True, slots=True)
 class SparseChoice:
-    """All ways that fit, the most accurate first; prints as a table, in which alpha is rounded up.
+    """All ways that fit, the most accurate first; prints as a table, in which numbers are rounded up.
 
     `alpha` bounds, but for `failure_probability`, how far on the wrong side of the threshold an answer can be, over all
     questions together, as long as no more values than `hits` are as high as the threshold minus alpha.
@@ -78,7 +79,9 @@ class SparseChoice:
             f"{float(self.failure_probability):g}"
         )
         rows = [f"{'technique':<24}{'alpha':>12}{f'epsilon at delta = {float(self.delta):g}':>30}"]
-        rows += [f"{o.technique.__name__:<24}{float_up(o.alpha):>12.4g}{o.epsilon:>30.4g}" for o in self.offers]
+        for offer in self.offers:
+            alpha, epsilon = (rounded_up(number, digits=4) for number in (float_up(offer.alpha), offer.epsilon))
+            rows.append(f"{offer.technique.__name__:<24}{alpha:>12}{epsilon:>30}")
         return "\n".join([head, *rows, self.why])
 
 
