@@ -1,0 +1,95 @@
+"""Models as files: a NumPy archive of arrays, and the universe as JSON. They hold what is public already."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.dp.columns import Boolean, Category, Date, Integer
+from discreet.dp.measured import Bins
+from discreet.dp.universe import Finite, Universe
+from discreet.errors import InvalidParameter
+from discreet.release.model import DenseModel, Model
+from discreet.release.query import Array
+
+Json: TypeAlias = dict[str, Any]
+
+_FORMAT = "discreet model 1"
+
+
+def write(path: str | Path, universe: Universe, arrays: dict[str, Array]) -> None:
+    """Write the arrays of a model, and its universe."""
+    about = json.dumps({"format": _FORMAT, "columns": described(universe)})
+    with Path(path).open("wb") as file:
+        savez: Callable[..., None] = np.savez_compressed
+        savez(file, about=np.frombuffer(about.encode(), np.uint8), **arrays)
+
+
+def load(path: str | Path) -> Model:
+    """Read a model from a file that `save` wrote."""
+    try:
+        with np.load(Path(path), allow_pickle=False) as file:
+            about, cells = json.loads(file["about"].tobytes().decode()), file["cells"]
+        if about["format"] != _FORMAT:
+            raise KeyError(_FORMAT)
+        return DenseModel(read(about["columns"]), cells)
+    except FileNotFoundError:
+        raise InvalidParameter(f"there is no file {str(path)!r}.") from None
+    except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile):
+        raise InvalidParameter(f"{str(path)!r} is not a model that this version can read.") from None
+
+
+def described(universe: Universe) -> list[Json]:
+    """Return the columns of a universe as JSON can hold them."""
+    return [{"name": name, **_described(column)} for name, column in universe.columns.items()]
+
+
+def read(columns: list[Json]) -> Universe:
+    """Return the universe that `described` described."""
+    return Universe({column["name"]: _read(column) for column in columns})
+
+
+def _described(column: Finite) -> Json:
+    names = {"other": _plain(column.other), "null": _plain(column.null)}
+    match column:
+        case Category():
+            return {"category": list(column.values), **names}
+        case Integer():
+            return {"integer": [column.lower, column.upper], **names}
+        case Boolean():
+            return {"boolean": [], **names}
+        case Date():
+            return {"date": [column.first.isoformat(), column.last.isoformat()], **names}
+        case Bins():
+            return {"bins": [str(edge) for edge in column.edges], **names}
+
+
+def _read(column: Json) -> Finite:
+    names = {"other": _valued(column["other"]), "null": _valued(column["null"])}
+    match column:
+        case {"category": values}:
+            return Category(values, **names)
+        case {"integer": [low, high]}:
+            return Integer(low, high, **names)
+        case {"boolean": _}:
+            return Boolean(**names)
+        case {"date": [first, last]}:
+            return Date(date.fromisoformat(first), date.fromisoformat(last), **names)
+        case {"bins": edges}:
+            return Bins(edges, **names)
+        case _:
+            raise KeyError("column")
+
+
+def _plain(name: object) -> object:
+    return {"day": name.isoformat()} if isinstance(name, date) else name
+
+
+def _valued(name: Any) -> Any:
+    return date.fromisoformat(name["day"]) if isinstance(name, dict) else name
