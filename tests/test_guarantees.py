@@ -17,6 +17,8 @@ MODULES = [
     *("exponential", "noisy_max", "permute_and_flip", "explain", "splitting"),
     *("logistic", "hit_value", "logistic_watch", "threshold_loss", "threshold_test", "logistic_sparse_vector"),
     "sparse_choice",
+    *("smooth_calibration", "smooth_exact", "smooth_noise", "rounded_noise", "scale_bound", "propose_test_release"),
+    "unbounded",
 ]
 
 SECTION = re.compile(r"Guarantee:\s*(.*?)(?=\n\s*(?:Source:|>>>)|\Z)", re.DOTALL)

@@ -26,15 +26,21 @@ from discreet.dp.noise_choice import NoiseChoice, cheapest_noise
 from discreet.dp.noisy_max import NoisyMax, NoisyTopK
 from discreet.dp.permute_and_flip import PermuteAndFlip
 from discreet.dp.private import Exact, Permit
+from discreet.dp.propose_test_release import UNSTABLE, Answer, ProposeTestRelease, TestedExact
 from discreet.dp.randomized_response import Estimate, RandomizedResponse
+from discreet.dp.scale_bound import ReleasedScale, ScaleBound
 from discreet.dp.sensitivity import Sensitivity
+from discreet.dp.smooth_exact import SmoothExact
+from discreet.dp.smooth_noise import SmoothNoise
 from discreet.dp.sparse_choice import SparseChoice, best_sparse_vector
 from discreet.dp.sparse_vector import NumericSparse, Sparse, Split
 from discreet.dp.standard_sparse_vector import Family, SparseVector
 from discreet.dp.threshold_test import ThresholdTest
+from discreet.dp.unbounded import UnboundedMedian, private_mean_unbounded, private_median_unbounded
 
 __all__ = [
     "AboveThreshold",
+    "Answer",
     "Bins",
     "Boolean",
     "Budget",
@@ -68,22 +74,32 @@ __all__ = [
     "Permit",
     "PermuteAndFlip",
     "PrivacyFilter",
+    "ProposeTestRelease",
     "RandomizedResponse",
     "Real",
+    "ReleasedScale",
+    "ScaleBound",
     "Sensitivity",
     "Settlement",
+    "SmoothExact",
+    "SmoothNoise",
     "Sparse",
     "SparseChoice",
     "SparseVector",
     "Split",
+    "TestedExact",
     "Text",
     "ThresholdTest",
+    "UNSTABLE",
+    "UnboundedMedian",
     "Universe",
     "Utility",
     "best_sparse_vector",
     "cheapest_noise",
     "compose",
     "composition",
+    "private_mean_unbounded",
+    "private_median_unbounded",
     "simulate",
     "splitting",
 ]

@@ -25,7 +25,20 @@ def _single(self: object, *_: object, **__: object) -> NoReturn:
     raise TypeError("a permit cannot be copied or stored; reserve another.")
 
 
-class Exact:
+class Closed:
+    """What every private value has in common: each way to look at it, or to change it, is an error."""
+
+    __slots__ = ()
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _closed
+    __hash__ = __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = _closed
+    __int__ = __float__ = __complex__ = __index__ = __array__ = __bytes__ = _closed
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = __round__ = _closed
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _closed
+    __setattr__ = __delattr__ = _closed
+
+
+class Exact(Closed):
     """A private value with the sensitivity that bounding left it, and the unit that it protects.
 
     Guarantee: nothing but `open` of a mechanism, with a permit, lets the value out: it cannot be printed, compared,
@@ -56,13 +69,6 @@ class Exact:
 
     def __format__(self, spec: str) -> str:
         return repr(self)
-
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _closed
-    __hash__ = __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = _closed
-    __int__ = __float__ = __complex__ = __index__ = __array__ = __bytes__ = _closed
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = __round__ = _closed
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _closed
-    __setattr__ = __delattr__ = _closed
 
     def __dir__(self) -> list[str]:  # what browses an object by its names does not come upon the value
         return ["sensitivity", "unit"]
