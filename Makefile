@@ -12,7 +12,7 @@ PIP := -m pip -qq --disable-pip-version-check --no-input install
 LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo test test-full format lock bench-noise bench-accounting bench-selection clean
+.PHONY: help demo test test-full format lock bench-noise bench-accounting bench-selection bench-sparse clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -40,6 +40,10 @@ bench-accounting: $(VENV)/.test $(DP_ACCOUNTING)/.peer  ## what releases cost to
 
 bench-selection: $(VENV)/.test $(OPENDP)/.peer  ## choosing one of a million, against OpenDP
 	$(VENV)/bin/python bench/selection.py --peer-python $(OPENDP)/bin/python
+
+bench-sparse: $(VENV)/.test $(OPENDP)/.peer  ## watching a stream for values above a threshold, against OpenDP and NumPy
+	$(VENV)/bin/python bench/sparse.py --peer-python $(OPENDP)/bin/python
+	$(VENV)/bin/python bench/sparse_noise.py
 
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet import dp
-from discreet.dp.stream import HiddenThreshold
+from discreet.dp.hidden_threshold import HiddenThreshold
 from tests.closed_forms import mp, mpf
 from tests.noise_laws import laplace_below, laplace_mass, real
 

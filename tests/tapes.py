@@ -10,9 +10,9 @@ import pytest
 
 from discreet import dp
 from discreet.dp import stream as module
+from discreet.dp.hidden_threshold import HiddenThreshold
 from discreet.dp.randomness import Stream
 from discreet.dp.samplers import Sampler
-from discreet.dp.stream import HiddenThreshold
 from tests.streams import Answers, Values, plain
 
 Run = Callable[[HiddenThreshold, Values], Answers]
@@ -131,6 +131,6 @@ def check_code(
     assert sum(wanted.values()) == 1
     assert enumerated(watch, one_by_one, values) == wanted
     for first, growth in chunks:
-        monkeypatch.setattr(module, "_FIRST", first)
-        monkeypatch.setattr(module, "_GROWTH", growth)
+        monkeypatch.setattr(module, "FIRST", first)
+        monkeypatch.setattr(module, "GROWTH", growth)
         assert enumerated(watch, many_at_once, values) == wanted

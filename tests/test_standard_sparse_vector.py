@@ -103,7 +103,9 @@ def test_the_code_is_the_pseudo_code(monkeypatch: pytest.MonkeyPatch) -> None:
     check_code(watch(2, threshold=-3, gap=True), monkeypatch, cutoff=2, redraw=False, answer="gap", count=3)
 
 
-TWINS = [broken.StrictlyAbove, broken.OneNoiseForAll, broken.NoiseUsedAgain, broken.HighestOfChunk]
+TWINS = [
+    *(broken.StrictlyAbove, broken.OneNoiseForAll, broken.NoiseUsedAgain, broken.NoiseOfHitKept, broken.HighestOfChunk),
+]
 
 
 @pytest.mark.parametrize("twin", TWINS)

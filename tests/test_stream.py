@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from discreet import dp
+from discreet.dp.hidden_threshold import HiddenThreshold
 from discreet.dp.private import Exact
-from discreet.dp.stream import HiddenThreshold
 from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
 from tests.streams import plain
 

@@ -20,6 +20,7 @@ import pytest
 from discreet import dp
 from discreet.errors import BudgetExceeded
 from tests.broken import composition as broken
+from tests.broken import sparse_vectors as sparse_twins
 from tests.sizes import sized
 
 F = Fraction
@@ -110,6 +111,54 @@ def test_interleaved_streams_cost_exactly_their_sum(names: tuple[str, str], curr
 def test_a_session_that_writes_back_what_it_saw_is_seen(names: tuple[str, str]) -> None:
     with pytest.raises(AssertionError):
         check_interleaved(broken.SnapshotSession, PURE, names, most=200)
+
+
+ONE = dp.Sensitivity.counting(neighbours=dp.Neighbours.ADD_REMOVE)
+MECHANISMS: dict[str, Any] = {
+    "above threshold": dp.AboveThreshold(threshold=0, sensitivity=ONE, epsilon=F(1, 10)),
+    "sparse": dp.Sparse(threshold=0, cutoff=3, sensitivity=ONE, epsilon=F(2, 10), delta=0),
+    "numeric": dp.NumericSparse(threshold=0, cutoff=2, sensitivity=ONE, epsilon=F(3, 10), delta="1e-6"),
+    "standard": dp.SparseVector(threshold=0, cutoff=2, sensitivity=ONE, epsilon=F(1, 4)),
+    "release": dp.Laplace(sensitivity=ONE, epsilon=F(1, 7)),
+}
+
+
+def conversation(mechanism: Any) -> Stream:
+    """A watch is opened, misses, hits and halts; a release is one question."""
+
+    def stream(session: Any) -> Turns:
+        permit = session.reserve(mechanism.loss)
+        yield
+        if isinstance(mechanism, dp.Laplace):
+            mechanism.open(dp.Exact(3, sensitivity=ONE, unit="row"), permit)
+            return
+        watch = mechanism.opened(permit)
+        yield
+        for value in (-(10**6), 10**6):
+            watch.ask(dp.Exact(value, sensitivity=ONE, unit="row"))
+            yield
+
+    return stream
+
+
+def check_watches(make: Make, budget: dp.Budget, names: tuple[str, str], *, most: int) -> None:
+    streams = [conversation(MECHANISMS[name]) for name in names]
+    total = sum((budget.charge(MECHANISMS[name].loss) or dp.Charge() for name in names), start=dp.Charge())
+    orders = list(interleavings(*(length(stream) for stream in streams)))
+    random.Random(2).shuffle(orders)
+    for order in orders[:most]:
+        assert run(make(budget), streams, order) == total, order
+
+
+@pytest.mark.parametrize("currency", BUDGETS)
+@pytest.mark.parametrize("names", [*itertools.combinations_with_replacement(MECHANISMS, 2)], ids="-".join)
+def test_watches_and_releases_interleaved_cost_exactly_their_sum(names: tuple[str, str], currency: str) -> None:
+    check_watches(dp.PrivacyFilter, BUDGETS[currency], names, most=sized(10, 200))
+
+
+def test_a_session_that_keeps_the_last_reservation_only_is_seen() -> None:
+    with pytest.raises(AssertionError):
+        check_watches(sparse_twins.LastReservationOnly, PURE, ("sparse", "release"), most=50)
 
 
 def check_threads(make: Make, *, rounds: int) -> None:

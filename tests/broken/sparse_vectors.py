@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import dp
+from discreet.dp.hidden_threshold import HiddenThreshold
 from discreet.dp.inversion import Integers
 from discreet.dp.randomness import Stream
-from discreet.dp.stream import HiddenThreshold
 from tests.streams import Answers, Scales, Values
 
 Case = tuple[Values, Values, Answers, int]
@@ -131,41 +131,43 @@ class StrictlyAbove(dp.SparseVector):
     def _margin(self, excess: int, stream: Stream) -> int:
         return super()._margin(excess, stream) - 1
 
-    def _margins(self, excess: Integers, stream: Stream) -> Integers:
-        return super()._margins(excess, stream) - 1
+    def _bars(self, noise: Integers, offset: int | Integers) -> Integers:
+        return super()._bars(noise, offset) + 1
 
 
 class OneNoiseForAll(dp.SparseVector):
     """One draw for a chunk of values."""
 
-    def _margins(self, excess: Integers, stream: Stream) -> Integers:
-        return excess + int(self._query_noise.draw(stream, 1)[0]) - self._rho
+    def _noise(self, count: int, stream: Stream) -> Integers:
+        return np.full(count, int(self._query_noise.draw(stream, 1)[0]))
+
+    def _used(self, count: int) -> None:
+        pass
 
 
 class NoiseUsedAgain(dp.SparseVector):
-    """The noise of a chunk is kept, and a value at the same place of the next chunk gets it again."""
+    """Noise that was used is not forgotten, and the next values get it again."""
 
-    def _begin(self, permit: dp.Permit | None) -> None:
-        super()._begin(permit)
-        self._kept = np.empty(0, dtype=np.int64)
+    def _used(self, count: int) -> None:
+        pass
 
-    def _margins(self, excess: Integers, stream: Stream) -> Integers:
-        missing = excess.size - self._kept.size
-        if missing > 0:
-            self._kept = np.append(self._kept, self._query_noise.draw(stream, missing))
-        return excess + self._kept[: excess.size] - self._rho
+
+class NoiseOfHitKept(dp.SparseVector):
+    """The noise of a hit is left for the value after it."""
+
+    def _used(self, count: int) -> None:
+        super()._used(count - 1)
 
 
 class HighestOfChunk(dp.SparseVector):
     """Reports the highest of a chunk where it should report the first."""
 
-    def _first_hit(self, steps: Integers, offsets: Integers, start: int, stream: Stream) -> tuple[int, int, int]:
-        if start == steps.size:
-            return int(steps.size), 0, -1
-        excess = steps[start:] + offsets[start:]
-        margins = self._margins(excess, stream)
+    def _first_hit(self, steps: Integers, offset: int | Integers, start: int, stream: Stream) -> tuple[int, int, int]:
+        values = steps[start:]
+        margins = values - self._bars(self._noise(values.size, stream), offset)
         place = int(margins.argmax())
-        return (start + place if margins[place] >= 0 else steps.size, int(excess[place]), int(margins[place]))
+        self._used(place + 1)
+        return (start + place if margins[place] >= 0 else steps.size, int(values[place] + offset), int(margins[place]))
 
 
 class GapWithoutThresholdNoise(dp.SparseVector):
@@ -191,3 +193,12 @@ class Stored(dp.SparseVector):
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         return copy
+
+
+class LastReservationOnly(dp.PrivacyFilter):
+    """Forgets what another stream has reserved."""
+
+    def reserve(self, loss: dp.Loss, *, settlement: dp.Settlement = dp.Settlement.FULL) -> dp.Permit:
+        permit = super().reserve(loss, settlement=settlement)
+        self.spent = permit.reserved
+        return permit

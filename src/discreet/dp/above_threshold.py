@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Self
 
+from discreet.dp.hidden_threshold import Cut
 from discreet.dp.loss import Loss, Pure
 from discreet.dp.rational import Number, positive, positive_integer, probability
 from discreet.dp.samplers import discrete_laplace
 from discreet.dp.sensitivity import Sensitivity
-from discreet.dp.stream import Cut, on_grid, reach
+from discreet.dp.stream import on_grid, reach
 from discreet.dp.threshold_accuracy import in_units, least_epsilon
 
 # The scales of the noise in units of sensitivity / epsilon. Moving the threshold by D costs epsilon / 2; the value that

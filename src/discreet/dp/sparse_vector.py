@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Self
 
 from discreet.dp.above_threshold import QUERY, THRESHOLD, error
 from discreet.dp.composition import advanced_share
+from discreet.dp.hidden_threshold import Cut, HiddenThreshold
 from discreet.dp.loss import Loss, Pure
 from discreet.dp.rational import Number, non_negative, positive, positive_integer, probability
 from discreet.dp.reals import ball, lower
 from discreet.dp.samplers import discrete_laplace
 from discreet.dp.sensitivity import Sensitivity
-from discreet.dp.stream import Cut, HiddenThreshold, on_grid, reach
+from discreet.dp.stream import on_grid, reach
 from discreet.dp.threshold_accuracy import in_units, least_epsilon
 from discreet.errors import InvalidParameter
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.dp import randomness
 from discreet.dp.gap import Gap, GapLaw
 from discreet.dp.grid import is_real, numbers
+from discreet.dp.hidden_threshold import HiddenThreshold
 from discreet.dp.inversion import Integers
 from discreet.dp.loss import Loss, Pure
 from discreet.dp.neighbours import Neighbours
@@ -21,7 +22,7 @@ from discreet.dp.rational import Number, positive, positive_integer, probability
 from discreet.dp.reals import ball, lower
 from discreet.dp.samplers import discrete_laplace
 from discreet.dp.sensitivity import Sensitivity
-from discreet.dp.stream import HiddenThreshold, on_grid, reach, together
+from discreet.dp.stream import on_grid, reach, together
 from discreet.dp.threshold_accuracy import in_units, least_epsilon
 from discreet.errors import InvalidParameter
 

@@ -1,9 +1,7 @@
 """What the sparse vector family shares: a stream of values, asked one by one or many at a time, and cut at each hit.
 
 A `Watch` knows how many hits are left and refuses after the last. It has two doors, as every mechanism: plain values
-from whoever holds them; and, once it was `opened` with a permit, an `Exact` and nothing else. A `HiddenThreshold` is a
-watch with a secret that lasts from one question to the next, the noise of its threshold: it owes its full price when
-that is drawn, and is never written, copied or carried into another process.
+from whoever holds them; and, once it was `opened` with a permit, an `Exact` and nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from discreet.dp.mechanism import any_of
 from discreet.dp.private import Exact, Permit
 from discreet.dp.rational import Number, positive_integer, rational
 from discreet.dp.reals import upper
-from discreet.dp.samplers import CHUNK, Sampler
+from discreet.dp.samplers import CHUNK
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter, NotSupported
 
@@ -39,8 +37,8 @@ Answer = TypeVar("Answer")
 Answers = TypeVar("Answers")
 """What many questions get: the answers up to and including the first hit."""
 
-_FIRST = 1 << 9  # values tried at once at first, so that an early hit in a long vector is cheap
-_GROWTH = 4
+FIRST = 1 << 10  # values tried at once at first, so that an early hit in a long vector is cheap
+GROWTH = 4
 
 
 class Watch(ABC, Generic[Answer, Answers]):
@@ -86,9 +84,9 @@ class Watch(ABC, Generic[Answer, Answers]):
     def _margin(self, excess: int, stream: Stream) -> int:
         """Return the noisy margin of one value that exceeds the threshold by so many steps; from 0 on it is a hit."""
 
-    @abstractmethod
     def _margins(self, excess: Integers, stream: Stream) -> Integers:
         """Return the noisy margins of many values, each with fresh noise."""
+        raise AssertionError("every watch defines its margins, or finds its hits without them")
 
     @abstractmethod
     def _hit(self, excess: int, margin: int, stream: Stream) -> Answer:
@@ -148,24 +146,23 @@ class Watch(ABC, Generic[Answer, Answers]):
             steps = self._steps.many(cast(ArrayLike, self._seen(values)))
             if not isinstance(offset, int) and offset.shape != steps.shape:
                 raise InvalidParameter(f"{offset.size} thresholds for {steps.size} values: give one for each.")
-            offsets = np.broadcast_to(np.asarray(offset), steps.shape)
             if not 0 <= start <= steps.size:
                 raise InvalidParameter(f"start is a place among the {steps.size} values, from 0 on; got {start}.")
             self._before()
-            place, excess, margin = self._first_hit(steps, offsets, start, stream)
+            place, excess, margin = self._first_hit(steps, offset, start, stream)
             if margin < 0:
                 self._missed()
                 return self._together(place - start, None)
-            self._level_of_hit = -int(offsets[place])
+            self._level_of_hit = -(offset if isinstance(offset, int) else int(offset[place]))
             return self._together(place - start, self._counted(excess, margin, stream))
 
-    def _first_hit(self, steps: Integers, offsets: Integers, start: int, stream: Stream) -> tuple[int, int, int]:
+    def _first_hit(self, steps: Integers, offset: int | Integers, start: int, stream: Stream) -> tuple[int, int, int]:
         """Return place, excess and margin of the first hit; the end and a margin below 0 if there is none.
 
-        Noise is drawn for a growing number of values at a time, and what was drawn beyond the first hit is dropped:
-        it is independent of everything before, so fresh noise in its place has the same law.
+        A growing number of values is tried at a time, and what was drawn beyond the first hit is dropped: it is
+        independent of everything before, so fresh noise in its place has the same law.
         """
-        size = _FIRST
+        size, offsets = FIRST, np.broadcast_to(np.asarray(offset), steps.shape)
         while start < steps.size:
             part = slice(start, start + size)
             excess = exact_sum(steps[part], offsets[part])
@@ -174,7 +171,7 @@ class Watch(ABC, Generic[Answer, Answers]):
             place = int(hits.argmax())
             if hits[place]:
                 return start + place, int(excess[place]), int(margins[place])
-            start, size = start + excess.size, min(_GROWTH * size, CHUNK)
+            start, size = start + excess.size, min(GROWTH * size, CHUNK)
         return int(steps.size), 0, -1
 
     def _counted(self, excess: int, margin: int, stream: Stream) -> Answer:
@@ -219,51 +216,6 @@ def _secret(self: object, *_: object, **__: object) -> NoReturn:
         "the noise of this threshold is a secret that is never copied or stored: two that share it would tell it. "
         "Open another watch, which costs its own loss; dp.ThresholdTest has no such secret and can be stored."
     )
-
-
-class HiddenThreshold(Watch[Answer, Answers]):
-    """A watch whose threshold is noisy: one draw is compared with many, so it owes everything when that is drawn.
-
-    Whoever inherits sets both samplers, in steps, before `_begin`.
-    """
-
-    _threshold_noise: Sampler
-    _query_noise: Sampler
-
-    def _begin(self, permit: Permit | None) -> None:
-        super()._begin(permit)
-        if permit is not None:
-            permit.take(self.loss)
-        self._draw_threshold(randomness.system())
-
-    def _draw_threshold(self, stream: Stream) -> None:
-        self._rho = self._threshold_noise.added_to(0, stream)
-
-    def _margin(self, excess: int, stream: Stream) -> int:
-        return self._query_noise.added_to(excess, stream) - self._rho
-
-    def _margins(self, excess: Integers, stream: Stream) -> Integers:
-        noise = exact_sum(self._query_noise.draw(stream, excess.size), np.array([-self._rho]))
-        return exact_sum(excess, noise)
-
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _secret
-
-    def _redraw_threshold(self, stream: Stream) -> None:
-        """Draw another threshold after a hit, unless it was the last."""
-        if not self.halted:
-            self._draw_threshold(stream)
-
-
-class Cut(HiddenThreshold[bool, NDArray[np.bool_]]):
-    """A watch with a hidden threshold that says whether, and nothing else."""
-
-    _miss = False
-
-    def _hit(self, excess: int, margin: int, stream: Stream) -> bool:
-        return True
-
-    def _together(self, misses: int, hit: bool | None) -> NDArray[np.bool_]:
-        return together(misses, hit)
 
 
 def together(misses: int, hit: bool | None) -> NDArray[np.bool_]:
