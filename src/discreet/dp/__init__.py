@@ -4,7 +4,7 @@ It guards nothing: it takes plain numbers from whoever already holds them. Insid
 mechanism opens them with a `Permit`.
 """
 
-from discreet.dp import composition, splitting
+from discreet.dp import composition, local_sensitivity, smooth_sensitivity, splitting
 from discreet.dp.above_threshold import AboveThreshold
 from discreet.dp.composition import compose
 from discreet.dp.discrete_gaussian import DiscreteGaussian
@@ -98,8 +98,10 @@ __all__ = [
     "cheapest_noise",
     "compose",
     "composition",
+    "local_sensitivity",
     "private_mean_unbounded",
     "private_median_unbounded",
     "simulate",
+    "smooth_sensitivity",
     "splitting",
 ]
