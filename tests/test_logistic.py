@@ -204,7 +204,7 @@ def test_the_mass_of_the_noise_is_symmetric_and_the_stated_one() -> None:
 
 @pytest.mark.parametrize(("d", "slope"), [(-8, F(1, 4)), (0, F(1, 4)), (3, F(1, 4)), (30, F(1, 4))])
 def test_margins_that_are_drawn_have_the_law(d: int, slope: Fraction) -> None:
-    n = sized(6_000, 50_000)
+    n = sized(6_000, 20_000)
     edges = [0, 1, 2, 4, 7, 11, 16] if d < 20 else [0, 22, 26, 29, 31, 34, 38]
     likely = [float(mp.fsum(mass(v, d, slope) for v in range(a, b))) for a, b in itertools.pairwise(edges)]
     likely.append(1 - sum(likely))

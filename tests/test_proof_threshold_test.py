@@ -56,7 +56,7 @@ def places(*, seed: int) -> Iterator[Fraction]:
 def test_1_the_claim_is_the_sign_of_g() -> None:
     """ln of the left side of (1) is -g(w), identically."""
     none = mpf(10) ** -300
-    for (a, s), w in zip(orders_and_shifts(sized(60, 2000), seed=1), places(seed=2), strict=False):
+    for (a, s), w in zip(orders_and_shifts(sized(60, 400), seed=1), places(seed=2), strict=False):
         order, shift, x = real(a), real(s), real(w)
         p, other = 1 / (1 + x * mp.exp(shift)), 1 / (1 + x)
         assert abs(logit(other) - logit(p) - shift) < none
@@ -110,8 +110,8 @@ def test_4_g_falls_to_zero_from_above() -> None:
         most = lower(lambda a=a, s=s, w=w: ball(a * (a - 1)) * (1 - ball(-s).exp()) ** 2 / (2 * ball(w * w)))
         assert 0 <= low <= high
         assert high <= most * (1 + F(1, 10**15))
-        if w > 10**9 * a:
-            assert low > most * F(999, 1000) or abs(s) > 30
+        if real(w) > 10**4 * real(a) * mp.exp(abs(real(s))):
+            assert low > most * F(999, 1000)
 
 
 def one_question_in_logarithms(price_of: Price, a: Fraction, slope: Fraction, s: Fraction, w: Fraction) -> arb:
@@ -122,7 +122,7 @@ def one_question_in_logarithms(price_of: Price, a: Fraction, slope: Fraction, s:
 
 
 def check_price(price_of: Price) -> None:
-    for (a, e), w in zip(orders_and_shifts(sized(150, 5000), seed=8), places(seed=9), strict=False):
+    for (a, e), w in zip(orders_and_shifts(sized(150, 1500), seed=8), places(seed=9), strict=False):
         slope = abs(e)
         if below_limit(a, slope):
             for s in (slope, -slope, slope / 3):
@@ -191,8 +191,8 @@ def test_6_adaptive_strategies_stay_below_what_they_pay() -> None:
     """
     source = random.Random(12)
     with mp.workdps(20):
-        moments = [strategies(source, mpf(a), mpf(3)) for a in (1.5, 4, 34.9) for _ in range(sized(6, 200))]
-    assert max(moments) <= 1
+        moments = [strategies(source, mpf(a), mpf(3)) for a in (1.5, 4, 34.9) for _ in range(sized(6, 60))]
+    assert max(moments) <= 1 + mpf(10) ** -15  # what 20 digits may be off by
     assert max(moments) > mpf("0.9")
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import dp
-from discreet.errors import InvalidParameter, NotSupported
+from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
 from tests.threshold_objects import BUDGET, FAR, THREE, logistic_test
 
 F = Fraction
@@ -58,6 +58,20 @@ def test_a_state_that_spends_an_account_or_a_permit_goes_on_too() -> None:
     opened = dp.ThresholdTest.resume(test.state()).opened(session.reserve(2 * test.hit_loss))
     assert opened.hits_left == 2
     assert json.loads(again.state())["hits"] == 1
+
+
+def test_an_old_state_gains_nothing_where_a_filter_keeps_the_account() -> None:
+    """A crash between an answer and the writing of the state, again and again: the hits are paid for all the same."""
+    session = dp.PrivacyFilter(BUDGET)
+    old = logistic_test(account=session)
+    most, state, hits = old.hits_left, old.state(), 0
+    for _ in range(100):
+        test = dp.ThresholdTest.resume(state, account=session)
+        try:
+            hits += test.ask(FAR)
+        except BudgetExceeded:
+            break
+    assert hits == most
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_without_a_delta_hits_without_end_are_never_private() -> None:
 
 def test_many_answers_have_the_law_of_single_ones() -> None:
     """The place of the first hit, asked one by one and all at once; per-question thresholds too."""
-    slope, n = F(1, 4), sized(3_000, 40_000)
+    slope, n = F(1, 4), sized(3_000, 15_000)
     values = [-9, -4, 0, -2, 3, 1]
     chances = [1 / (1 + np.exp(-v / 4)) for v in values]
     third = chances[2] * (1 - chances[0]) * (1 - chances[1])
