@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,20 @@ from tests.accounting import examples
 from tests.sizes import sized
 
 DAY, NOON = date(2026, 1, 1), datetime(2026, 1, 1, 12)
+NO_LISTS = [
+    None,
+    5,
+    1.5,
+    True,
+    object(),
+    iter("ab"),
+    (v for v in "ab"),
+    b"ab",
+    len,
+    DAY,
+    np.array(5),
+    np.array([[1, 2]]),
+]
 WARD, AGE = dp.Category(["north", "south", "icu"]), dp.Integer(18, 21)
 
 
@@ -30,11 +45,22 @@ class TestColumns:
         assert dp.Datetime(NOON, NOON, zone="Europe/Zurich", step="5m").seconds == 300
 
     @pytest.mark.parametrize(
-        "values", ["abc", [], ["a", "a"], [1, "a"], [True, False], [1.5], [None], {"a", "b"}, [b"a"]]
+        "values",
+        ["abc", [], ["a", "a"], [1, "a"], [True, False], [1.5], [None], {"a", "b"}, [b"a"], [["a"]], *NO_LISTS],
     )
     def test_a_category_is_a_list_of_different_values_of_one_kind(self, values: object) -> None:
         with pytest.raises(InvalidParameter, match="Category takes"):
             dp.Category(values)
+
+    @pytest.mark.parametrize("edges", ["12", *NO_LISTS])
+    def test_bins_take_a_list(self, edges: object) -> None:
+        with pytest.raises(InvalidParameter, match=r"Bins takes a list of numbers, .*write list\("):
+            dp.Bins(edges)
+
+    def test_an_array_of_one_axis_is_a_list(self) -> None:
+        assert dp.Category(np.array(["b", "a"])) == dp.Category(["b", "a"])
+        assert repr(dp.Category(np.array([2, 1]))) == repr(dp.Category([2, 1]))
+        assert dp.Bins(np.linspace(0, 1, 5)) == dp.Bins([0, 0.25, 0.5, 0.75, 1])
 
     @pytest.mark.parametrize(
         "bounds", [(1, 0), (0.5, 1), (0, 2**63), (-(2**63) - 1, 0), (math.nan, 1), (0, math.inf), (True, 2)]
@@ -68,16 +94,18 @@ class TestColumns:
             with pytest.raises(InvalidParameter):
                 dp.Date(first, last)
         aware = NOON.replace(tzinfo=timezone.utc)  # noqa: UP017
-        for first, last in ((aware, aware), (DAY, NOON), (NOON, NOON - timedelta(seconds=1))):
+        for first, last in ((aware, aware), (DAY, NOON), (NOON, NOON - timedelta(seconds=1)), (pd.NaT, NOON)):
             with pytest.raises(InvalidParameter):
                 dp.Datetime(first, last, zone="UTC")
 
-    @pytest.mark.parametrize("zone", ["Nowhere/Land", "", "../UTC"])
+    @pytest.mark.parametrize("zone", ["Nowhere/Land", "", "../UTC", "\0", 5, None, True, b"UTC", ["UTC"]])
     def test_a_zone_exists(self, zone: str) -> None:
         with pytest.raises(InvalidParameter, match="time zone"):
             dp.Datetime(NOON, NOON, zone=zone)
 
-    @pytest.mark.parametrize("step", ["", "s", "0s", "-1s", "1.5s", "1y", "5", "²s"])
+    @pytest.mark.parametrize(
+        "step", ["", "s", "0s", "-1s", "1.5s", "1y", "5", "²s", "1" * 9999 + "s", 5, None, ["5m"], {}]
+    )
     def test_a_step_is_a_number_and_a_unit(self, step: str) -> None:
         with pytest.raises(InvalidParameter, match="step is"):
             dp.Datetime(NOON, NOON, zone="UTC", step=step)
@@ -120,6 +148,7 @@ class TestUniverse:
             {"a": "b"},
             {"a": None},
             {"a": 10**18 + 1},
+            *(5, None, "abc", ["a"], [("a", 2)], np.array([1, 2]), 1.5, object(), type),
         ],
     )
     def test_only_columns_with_a_list_of_values_make_a_universe(self, columns: dict[str, object]) -> None:
@@ -142,9 +171,15 @@ class TestUniverse:
         for wrong in ({"ward": "icu"}, row | {"more": 1}):
             with pytest.raises(InvalidParameter, match="names every column once"):
                 self.UNIVERSE.cell(**wrong)
-        for cell in (-1, 48):
-            with pytest.raises(InvalidParameter):
+        for cell in (-1, 48, None, "5", 1.5, True, [1], np.array([1, 2]), DAY, math.nan):
+            with pytest.raises(InvalidParameter, match="a cell is a number from 0 to 47"):
                 self.UNIVERSE.row(cell)
+        assert self.UNIVERSE.row(np.int64(47)) == self.UNIVERSE.row(47)
+
+    @pytest.mark.parametrize("codes", [None, "ab", ["a"], [None], [math.nan], object(), {}, DAY])
+    def test_only_numbers_of_cells_are_decoded(self, codes: object) -> None:
+        with pytest.raises(InvalidParameter, match="a cell is a number from 0 to 47"):
+            self.UNIVERSE.decode(codes)
 
     def test_a_value_of_another_kind_is_found_or_refused_at_once(self) -> None:
         """A range is searched from end to end for anything that is not an int."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime, timedelta
 from typing import TypeAlias
@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from discreet.dp.rational import rational
-from discreet.dp.values import Value, day_of, is_missing, whole
+from discreet.dp.values import Value, day_of, in_order, is_missing, whole
 from discreet.errors import InvalidParameter, NotSupported
 
 Span: TypeAlias = "slice[int, int, None]"
@@ -122,13 +122,17 @@ class Category(Listed):
     _places: dict[str | int, int] = field(init=False, compare=False, repr=False)
 
     def __init__(self, values: Sequence[str | int], *, other: Value | None = None, null: Value | None = None) -> None:
-        kinds = {type(v) if isinstance(v, str | int) else None for v in values}
-        if isinstance(values, str | Set) or kinds & {bool, None}:
-            raise InvalidParameter("Category takes a list of strings or of whole numbers.")
-        if not values or len(set(values)) < len(values) or len({type(v) for v in values}) > 1:
+        listed = in_order(values)
+        kinds = {None} if listed is None else {type(v) if isinstance(v, str | int) else None for v in listed}
+        if listed is None or kinds & {bool, None}:
+            raise InvalidParameter(
+                'Category takes a list of strings or of whole numbers, for instance Category(["north", "south"]); '
+                "where its order is meant, write list(...) around anything else."
+            )
+        if not listed or len(set(listed)) < len(listed) or len(kinds) > 1:
             raise InvalidParameter("Category takes at least one value, each once, all of one kind.")
-        object.__setattr__(self, "values", tuple(values))
-        object.__setattr__(self, "_places", {value: place for place, value in enumerate(values)})
+        object.__setattr__(self, "values", listed)
+        object.__setattr__(self, "_places", {value: place for place, value in enumerate(listed)})
         self._name_cells(other, null)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.dp.columns import Listed, Span
 from discreet.dp.rational import Number, positive, positive_integer, rational
-from discreet.dp.values import MOST_DIGITS, Value
+from discreet.dp.values import MOST_DIGITS, Value, in_order
 from discreet.errors import InvalidParameter
 
 Compared = TypeVar("Compared", float, Fraction)
@@ -77,7 +78,12 @@ class Bins(Listed):
     floats: NDArray[np.float64] = field(init=False, compare=False, repr=False)
 
     def __init__(self, edges: Sequence[Number], *, other: Value | None = None, null: Value | None = None) -> None:
-        exact = tuple(rational(edge, "an edge") for edge in edges)
+        listed = in_order(edges)
+        if listed is None:
+            raise InvalidParameter(
+                "Bins takes a list of numbers, for instance Bins([0, 10, 50]); write list(...) around anything else."
+            )
+        exact = tuple(rational(edge, "an edge") for edge in listed)
         floats = np.array([float(edge) for edge in exact], np.float64)
         if len(exact) < 2 or not bool((np.diff(floats) > 0).all()):
             raise InvalidParameter("Bins takes at least two edges, each above the one before.")
@@ -131,6 +137,7 @@ class Bins(Listed):
         return slice(places[0], max(places))
 
 
+_STEP = re.compile(r"\d{1,12}[smhd]")  # a second in more digits is longer than all dates
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -147,19 +154,15 @@ class Datetime:
         from zoneinfo import ZoneInfo
 
         try:
-            ZoneInfo(zone)
+            known = isinstance(zone, str) and ZoneInfo(zone) is not None
         except (KeyError, ValueError, OSError):
-            raise InvalidParameter(
-                f"zone is the name of a time zone, for instance 'Europe/Zurich'; got {zone!r}."
-            ) from None
-        if step[-1:] not in _SECONDS or not step[:-1].isdecimal() or int(step[:-1]) < 1:
-            raise InvalidParameter(f"step is a number and one of s, m, h, d, for instance '5m'; got {step!r}.")
-        if (
-            not (isinstance(first, datetime) and isinstance(last, datetime))
-            or first.tzinfo
-            or last.tzinfo
-            or first > last
-        ):
+            known = False
+        if not known:
+            raise InvalidParameter(f"zone is the name of a time zone, for instance 'Europe/Zurich'; got {zone!r:.60}.")
+        if not isinstance(step, str) or not _STEP.fullmatch(step) or int(step[:-1]) < 1:
+            raise InvalidParameter(f"step is a number and one of s, m, h, d, for instance '5m'; got {step!r:.60}.")
+        instants = isinstance(first, datetime) and isinstance(last, datetime)
+        if not instants or first.tzinfo or last.tzinfo or not first <= last:  # the NaT of pandas is in no order
             raise InvalidParameter("Datetime takes naive datetimes first <= last; they are read in zone.")
         for name, value in (("first", first), ("last", last), ("zone", zone), ("step", step)):
             object.__setattr__(self, name, value)

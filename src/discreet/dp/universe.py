@@ -16,7 +16,7 @@ from discreet.dp.columns import Boolean, Category, Date, Integer, Listed
 from discreet.dp.frames import Rows
 from discreet.dp.measured import Bins
 from discreet.dp.rational import positive_integer
-from discreet.dp.values import Value
+from discreet.dp.values import Value, whole
 from discreet.errors import InvalidParameter, NotSupported
 
 Finite: TypeAlias = Category | Integer | Boolean | Date | Bins
@@ -42,8 +42,11 @@ class Universe:
 
     def __init__(self, columns: Mapping[str, Finite | int]) -> None:
         """Take column types, or sizes: a size n stands for the whole numbers from 0 to n - 1."""
-        if not columns:
-            raise InvalidParameter("a Universe has at least one column.")
+        if not isinstance(columns, Mapping) or not columns:
+            raise InvalidParameter(
+                'a Universe has at least one column: write {"sex": Category(["F", "M"]), "age": 85}, names with types '
+                "or sizes."
+            )
         kept: dict[str, Finite] = {}
         for name, column in columns.items():
             if isinstance(column, int) and not isinstance(column, bool):
@@ -77,11 +80,12 @@ class Universe:
 
     def row(self, cell: int) -> dict[str, Value]:
         """Return the row that falls into a cell."""
-        if not 0 <= cell < self.size:
+        number = whole(cell)
+        if number is None or not 0 <= number < self.size:
             raise InvalidParameter(f"a cell is a number from 0 to {self.size - 1}.")
         row: dict[str, Value] = {}
         for name, column in reversed(list(self.columns.items())):
-            cell, place = divmod(cell, column.size)
+            number, place = divmod(number, column.size)
             row[name] = column.value(place)
         return {name: row[name] for name in self.columns}
 
@@ -126,8 +130,9 @@ class Universe:
     def decode(self, codes: NDArray[np.int64]) -> Rows:
         """Return the rows that fall into these cells: for each column an array of declared values."""
         numbers = np.asarray(codes)
-        inside = not numbers.size or 0 <= int(numbers.min()) <= int(numbers.max()) < self.size
-        if numbers.dtype.kind not in "iu" or not inside:
+        if numbers.dtype.kind not in "iu" or (
+            numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < self.size
+        ):
             raise InvalidParameter(f"a cell is a number from 0 to {self.size - 1}.")
         columns = {}
         for name, column in reversed(list(self.columns.items())):

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 Value: TypeAlias = str | int | float | bool | date
 """What a declared value is, or the name of a cell."""
 
+Item = TypeVar("Item")
+
 MOST_DIGITS = 400  # of a Decimal; beyond any number that a column declares
+
+
+def in_order(values: Sequence[Item]) -> tuple[Item, ...] | None:
+    """Return what a list, another sequence or an array of one axis holds; None for a text and for what has no order."""
+    plain: object = values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else values
+    return tuple(plain) if isinstance(plain, Sequence) and not isinstance(plain, str | bytes) else None
 
 
 def is_missing(value: object) -> bool:
