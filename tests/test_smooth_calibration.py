@@ -79,6 +79,8 @@ def test_the_truths_agree_with_what_is_known() -> None:
         law = TRUTHS[f"polynomial-{g}"]
         integral = mp.quad(lambda z, law=law: mp.exp(law.log_density(z)), [mpf(1) / 3, 1, 3, 10, 100, mp.inf])
         assert mp.almosteq(law.tail(mpf(1) / 3), integral, 1e-20)
+        assert law.slow_tail is not None
+        assert all(mp.almosteq(law.tail(z), law.slow_tail(z), 1e-30) for z in (mpf(0), mpf(1) / 3, mpf(7), mpf(1000)))
 
 
 @pytest.mark.parametrize(

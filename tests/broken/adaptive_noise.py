@@ -152,8 +152,3 @@ def blocks_of_the_data(values: list[float], blocks: int) -> list[int]:
     for place, index in enumerate(order):
         labels[index] = place % blocks
     return labels
-
-
-def uncapped(noise: dp.SmoothNoise, widths: list[int]) -> float:
-    """The smooth bound of the widths as they are, with the ends of the grid among them."""
-    return max(width * math.exp(-float(noise.beta) * k) for k, width in enumerate(widths))

@@ -15,7 +15,7 @@ from discreet.dp.private import Permit
 from discreet.dp.rational import Number, positive, probability
 from discreet.dp.reals import ball, precision, upper
 from discreet.dp.samplers import discrete_laplace
-from discreet.dp.smooth_exact import Real, SmoothExact, relation, smooth_bound
+from discreet.dp.smooth_exact import Real, SmoothExact, check_smooth, relation, smooth_bound
 from discreet.errors import InvalidParameter
 
 _FINENESS = 64  # steps of the logarithm in one beta: its grid costs 1/64 of a beta
@@ -89,14 +89,14 @@ class ScaleBound:
         """Return a paid-for bound of a plain number. Whoever calls this has it, and accounts for `loss`."""
         if isinstance(smooth_sensitivity, SmoothExact):
             raise InvalidParameter("a private value is released by open(exact, permit), not by release.")
+        check_smooth(smooth_sensitivity, beta=self.beta, neighbours=self.neighbours)
         return self._release(smooth_bound(smooth_sensitivity), randomness.system())
 
     def open(self, exact: SmoothExact, permit: Permit) -> ReleasedScale:
         """Release the scale of a private value: the loss is taken from the permit first, then the bound is read."""
         if not isinstance(exact, SmoothExact) or not isinstance(permit, Permit):
             raise InvalidParameter("open takes a SmoothExact and a Permit; for plain numbers use release(...).")
-        if exact.neighbours is not self.neighbours or exact.beta > self.beta:
-            raise InvalidParameter("the smooth bound is of another relation or a greater beta; build this from it.")
+        check_smooth(exact, beta=self.beta, neighbours=self.neighbours)
         permit.take(self.loss)
         return self._release(exact._smooth, randomness.system())
 

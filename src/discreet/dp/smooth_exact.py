@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,12 +28,28 @@ def real(value: Real, name: str) -> Fraction:
     return Fraction(value)
 
 
+@runtime_checkable
+class Smooth(Protocol):
+    """A bound that says with which beta and for which relation it is smooth, as those of `dp.smooth_sensitivity` do."""
+
+    beta: Fraction
+    neighbours: Neighbours
+
+
 def smooth_bound(value: Real) -> Fraction:
     """Return a smooth bound as it was given, refused if it is below 0."""
     bound = real(value, "smooth_sensitivity")
     if bound < 0:
         raise InvalidParameter("smooth_sensitivity is at least 0.")
     return bound
+
+
+def check_smooth(bound: object, *, beta: Fraction, neighbours: Neighbours) -> None:
+    """Refuse a bound that says it is smooth for another relation, or only with a greater beta."""
+    if isinstance(bound, Smooth) and (bound.neighbours is not neighbours or bound.beta > beta):
+        raise InvalidParameter(
+            "the smooth bound is of another relation, or of a greater beta than this was made for; make it from them."
+        )
 
 
 def relation(neighbours: Neighbours) -> Neighbours:

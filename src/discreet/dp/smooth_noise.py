@@ -15,7 +15,7 @@ from discreet.dp.reals import ball, upper
 from discreet.dp.rounded_noise import rounded
 from discreet.dp.scale_bound import ReleasedScale
 from discreet.dp.smooth_calibration import Price, best_beta, classical_constants, greatest_shift, is_certain
-from discreet.dp.smooth_exact import Real, SmoothExact, real, relation, smooth_bound
+from discreet.dp.smooth_exact import Real, SmoothExact, check_smooth, real, relation, smooth_bound
 from discreet.dp.smooth_laws import GaussianLaw, LaplaceLaw, Noise, PolynomialLaw, SmoothLaw
 from discreet.errors import InvalidParameter
 
@@ -144,6 +144,7 @@ class SmoothNoise:
         """
         if isinstance(value, SmoothExact):
             raise InvalidParameter("a private value is released by open(exact, permit), not by release.")
+        check_smooth(smooth_sensitivity, beta=self.beta, neighbours=self.neighbours)
         return self._release(real(value, "value"), smooth_bound(smooth_sensitivity), randomness.system())
 
     def open(self, exact: SmoothExact, permit: Permit) -> int | float:
@@ -154,10 +155,7 @@ class SmoothNoise:
         """
         if not isinstance(exact, SmoothExact) or not isinstance(permit, Permit):
             raise InvalidParameter("open takes a SmoothExact and a Permit; for plain numbers use release(...).")
-        if exact.neighbours is not self.neighbours or exact.beta > self.beta:
-            raise InvalidParameter(
-                "the smooth bound is of another relation, or of a greater beta than the noise was calibrated to."
-            )
+        check_smooth(exact, beta=self.beta, neighbours=self.neighbours)
         permit.take(self.loss)
         return self._release(exact._value, exact._smooth, randomness.system())
 
