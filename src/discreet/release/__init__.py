@@ -3,11 +3,28 @@
 It imports `discreet.dp` only, and guards nothing: inside a session, values are `Exact` and a permit opens them.
 """
 
+from discreet.release.construction_plan import Calibration, Plan
+from discreet.release.database_update import Cells, DatabaseUpdate, Structure, Tolerates
+from discreet.release.distinguisher import (
+    Distinguisher,
+    ExponentialDistinguisher,
+    NoisyMaxDistinguisher,
+    PermuteAndFlipDistinguisher,
+)
+from discreet.release.entropy_projection import EntropyProjection, ShortenedProjection
 from discreet.release.families import Family, Marginal, Prefixes, Ranges
+from discreet.release.frieze_kannan import FriezeKannan, KaczmarzProjection
+from discreet.release.iterative_construction import IterativeConstruction, Run
+from discreet.release.learner import IntervalDistinguisher
 from discreet.release.listed import Listed
 from discreet.release.marginals import Marginals, lift
+from discreet.release.median import Median
+from discreet.release.multiplicative_weights import MultiplicativeWeights, Prior, Step
+from discreet.release.net_mechanism import NetMechanism
 from discreet.release.predicates import cell, predicate, weighted, where
 from discreet.release.query import LinearQuery
+from discreet.release.rows import RowCount, Rows
+from discreet.release.transcript import Round
 from discreet.release.workload import Workload, all_marginals, marginal, prefixes, ranges
 
 __all__ = [
@@ -28,4 +45,29 @@ __all__ = [
     "Listed",
     "Marginals",
     "lift",
+    "DatabaseUpdate",
+    "Tolerates",
+    "Structure",
+    "Cells",
+    "MultiplicativeWeights",
+    "Step",
+    "Prior",
+    "EntropyProjection",
+    "ShortenedProjection",
+    "Median",
+    "FriezeKannan",
+    "KaczmarzProjection",
+    "Distinguisher",
+    "ExponentialDistinguisher",
+    "NoisyMaxDistinguisher",
+    "PermuteAndFlipDistinguisher",
+    "IntervalDistinguisher",
+    "Rows",
+    "RowCount",
+    "IterativeConstruction",
+    "Calibration",
+    "Plan",
+    "Run",
+    "Round",
+    "NetMechanism",
 ]
