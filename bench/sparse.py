@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ THRESHOLD, BELOW, HIT = 5_000_000, 1000, 10_000_000  # far apart: the same hits 
 BLOCK = 1 << 14
 ONE = dp.Sensitivity.counting(neighbours=dp.Neighbours.ADD_REMOVE)
 NUMPY = 0.5  # at least so many times as fast as NumPy's insecure noise
+CHANCE, QUESTIONS, CUTOFF, DELTA = 0.05, 1000, 10, 1e-6  # of the statements of accuracy that are held against draws
 
 Values = NDArray[np.int64]
 
@@ -107,6 +109,23 @@ class Sparse:
                 work = f"1e5 questions, {planted.hits or 'no'} hits"
                 self.report.add(Row(work, name, times["ours"], times[name], "value", bar))
 
+    def accuracies(self) -> None:
+        """How much larger the alpha that is promised is than the one that would have done, on the hardest stream."""
+        fixed = {"threshold": 0, "sensitivity": ONE, "epsilon": 1}
+        watches: dict[str, Watch] = {
+            "AboveThreshold": dp.AboveThreshold(**fixed),
+            f"Sparse, c = {CUTOFF}": dp.Sparse(cutoff=CUTOFF, delta=0, **fixed),
+            f"Sparse, c = {CUTOFF}, delta {DELTA:g}": dp.Sparse(cutoff=CUTOFF, delta=DELTA, **fixed),
+            f"NumericSparse, c = {CUTOFF}": dp.NumericSparse(cutoff=CUTOFF, delta=0, **fixed),
+            f"NumericSparse, c = {CUTOFF}, delta {DELTA:g}": dp.NumericSparse(cutoff=CUTOFF, delta=DELTA, **fixed),
+            f"SparseVector, c = {CUTOFF}": dp.SparseVector(cutoff=CUTOFF, **fixed),
+        }
+        for name, watch in watches.items():
+            promised = float(watch.accuracy(failure_probability=CHANCE, questions=QUESTIONS))
+            seen = float(np.quantile([needed(watch) for _ in range(20 * 10 * self.rounds)], 1 - CHANCE))
+            what = f"alpha of {name}: promised, and enough in draws"
+            self.report.fact(what, f"{promised:.0f}", f"{seen:.0f}", f"ratio {promised / seen:.2f}", "")
+
     def loop(self, planted: Planted, file: Path, wanted: list[int]) -> Callable[[], float]:
         """Return a timer of the loop of the peer."""
 
@@ -119,6 +138,27 @@ class Sparse:
             return float(seconds) / COUNT
 
         return once
+
+
+Watch = dp.AboveThreshold | dp.Sparse | dp.NumericSparse | dp.SparseVector
+
+
+def noise(scale: Fraction, count: int) -> Values:
+    """Return draws of the noise of a watch."""
+    return dp.Laplace(sensitivity=ONE, scale=scale).release(np.zeros(count, dtype=np.int64))
+
+
+def needed(watch: Watch) -> float:
+    """Return the least alpha that one run keeps: c values have to hit, spread evenly, and the others must not."""
+    cutoff = watch.hits_left or 1
+    queries = noise(watch._query_noise.scale, QUESTIONS)
+    thresholds = noise(watch._threshold_noise.scale, 1 if isinstance(watch, dp.SparseVector) else cutoff)
+    hits = np.linspace(0, QUESTIONS - 1, cutoff + 1).astype(int)[1:]
+    compared = queries - thresholds[np.minimum(hits.searchsorted(np.arange(QUESTIONS)), thresholds.size - 1)]
+    compared[hits] *= -1
+    if isinstance(watch, dp.NumericSparse):
+        return float(max(compared.max(), np.abs(noise(watch._value_noise.scale, cutoff)).max()))
+    return float(compared.max())
 
 
 def agree(wanted: list[int], *found: list[int]) -> None:
@@ -140,7 +180,7 @@ def main() -> None:
         found["peer"] = peer.ask("versions") if peer else "none: give --peer-python to compare with OpenDP"
         report = Report("sparse vectors", found)
         run = Sparse(report, peer, Path(folder), quick=chosen.quick)
-        for part in (run.streams,):
+        for part in (run.streams, run.accuracies):
             part()
     report.show()
     if chosen.json:

@@ -119,7 +119,8 @@ def test_accuracy_is_that_of_the_theorem(epsilon: Fraction, questions: int, beta
 
 
 def test_accuracy_holds_and_says_something() -> None:
-    """The failure rate is below beta at alpha, and above it at a third of alpha."""
+    """For any stream of so many values of which none but the last is as high as T - alpha: the failure rate is below
+    beta at alpha, and above it at a third of alpha."""
     beta, questions, n = F(1, 5), 500, sized(1_500, 40_000)
     alpha = watch().accuracy(failure_probability=beta, questions=questions)
     failures = accuracy_failures(watch, alpha, questions=questions, cutoff=1, n=n)

@@ -16,7 +16,7 @@ MODULES = [
     *("discrete_gaussian", "randomized_response"),
     *("exponential", "noisy_max", "permute_and_flip", "explain", "splitting"),
     *("logistic", "hit_value", "logistic_watch", "threshold_loss", "threshold_test", "logistic_sparse_vector"),
-    "sparse_choice",
+    *("stream", "above_threshold", "sparse_vector", "standard_sparse_vector", "gap", "sparse_choice"),
     *("smooth_calibration", "smooth_exact", "smooth_noise", "rounded_noise", "scale_bound", "propose_test_release"),
     "unbounded",
 ]

@@ -205,6 +205,7 @@ def test_accuracy_halves_when_epsilon_doubles() -> None:
 
 @pytest.mark.parametrize("make", [sparse, numeric])
 def test_accuracy_holds_and_says_something(make: Callable[..., dp.Sparse]) -> None:
+    """For any stream of so many values of which fewer than c before the last are as high as T - alpha."""
     beta, questions, n = F(1, 5), 300, sized(600, 20_000)
     alpha = make(3).accuracy(failure_probability=beta, questions=questions)
     failures = accuracy_failures(lambda: make(3), alpha, questions=questions, cutoff=3, n=n)

@@ -28,6 +28,7 @@ def told(count: int, number: int) -> list[tuple[tuple[int, ...], tuple[int, ...]
 @pytest.mark.parametrize("count", [0, 5, 40])
 @pytest.mark.parametrize("number", [0, 3, 50])
 def test_the_gap_is_free(count: int, number: int) -> None:
+    """Telling it costs nothing beyond the loss of the watch."""
     check_pure(Scales.of(watch()).chance, EPSILON, told(count, number), tight=False)
 
 
