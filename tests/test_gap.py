@@ -65,19 +65,19 @@ def test_the_bias_is_that_of_the_continuous_law_too() -> None:
     assert all(0 <= closed - bias <= 0.5 for closed, bias in zip(found, ours, strict=True))
 
 
-def test_near_misses_before_a_hit_make_the_gap_lower_than_its_law_says() -> None:
-    """What is not covered, and on which side: the noise of the threshold is higher after misses of values near T."""
+def test_what_was_answered_before_a_hit_may_tell_of_its_gap() -> None:
+    """What its law does not cover, and on which side: rho is higher after near misses, lower after a false alarm."""
 
-    def chance_of_large(misses: int, value: int) -> float:
-        law, answers = Scales(*SCALES[0], gap=True), (False,) * misses
-        hit = Scales(*SCALES[0]).chance((value,) * misses + (0,), (*answers, True), 0)[0]
-        small = sum(law.chance((value,) * misses + (0,), (*answers, g), 0)[0] for g in range(8))
-        return float(1 - small / hit)
+    def chance_of_large(before: tuple[int, ...], answers: tuple[object, ...]) -> float:
+        values, law = (*before, 0), Scales(*SCALES[0], gap=True)
+        found = [law.chance(values, (*answers, g), 0)[0] for g in range(400)]
+        return float(mp.fsum(found[8:]) / mp.fsum(found))
 
     alone = float(np.exp(law_of(SCALES[0]).log_at_least(np.array(8), np.array(0))))
-    assert abs(chance_of_large(0, 0) - alone) < 1e-9
-    assert abs(chance_of_large(1000, -150) - alone) < 1e-4  # misses that were certain tell nothing
-    assert chance_of_large(30, 0) < alone - 0.02
+    assert abs(chance_of_large((), ()) - alone) < 1e-9
+    assert abs(chance_of_large((-150,) * 1000, (False,) * 1000) - alone) < 1e-4  # misses that were certain tell nothing
+    assert chance_of_large((0,) * 30, (False,) * 30) < alone - 0.02
+    assert chance_of_large((-40,), (3,)) > alone + 0.02
 
 
 def test_gaps_that_are_told_have_the_law_and_the_bias() -> None:

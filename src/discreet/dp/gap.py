@@ -36,7 +36,8 @@ class GapLaw:
 
     Guarantee: with W = nu - rho, P(G = g | hit) = P(W = g - excess) / P(W >= -excess), g >= 0. It is the law for a
       question whose predecessors told nothing about rho, such as values far from the threshold. Near misses before it
-      make rho higher, and the gap lower, than this says.
+      make rho higher and the gap lower than this says; a hit that was a false alarm, against the same threshold, makes
+      rho lower and the gap higher.
     Source: Ding, Wang, Zhang, Kifer, 2019 (the gap is free); the condition on a hit is elementary.
 
     >>> law = GapLaw(threshold_scale=Fraction(2), query_scale=Fraction(8))

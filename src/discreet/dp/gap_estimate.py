@@ -128,7 +128,7 @@ def not_rejected(law: GapLaw, margin: int, found: Measurement, excess: int) -> t
     mean = float((middles * chances).sum())
     variance = float(((middles - mean) ** 2 * chances).sum())
     move = max(1, int(law.query_scale) // 8)
-    weight = max(0.0, (law.moments(excess + move)[0] - mean) / move) * found.deviation**2 / variance
+    weight = max(0.0, (law.moments(excess + move)[0] - mean) / move) * found.deviation**2 / max(variance, _TINY)
     apart = found.excess - excess
     starts, ends = edges.astype(np.float64), np.append(edges[1:] - 1.0, np.inf)
     highest = weight * (margin - ends) if weight else np.zeros(ends.size)
