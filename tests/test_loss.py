@@ -275,6 +275,10 @@ class TestTheCurve:
         with pytest.raises(InvalidParameter):
             dp.Loss.approximate(epsilon=1, delta=1)
 
+    def test_a_loss_has_a_currency(self) -> None:
+        with pytest.raises(InvalidParameter, match=r"dp\.Loss\.pure\(epsilon=.*approximate.*zcdp.*rdp.*gaussian"):
+            dp.Loss()
+
     def test_nor_by_hand(self) -> None:
         for made in (Pure, Zcdp, lambda v: Approximate(Fraction(1), v)):
             for bad in (Fraction(-1), -1.0, math.nan, math.inf):

@@ -15,134 +15,21 @@ apart, as a curve delta(epsilon) and, where one exists, as a Renyi curve:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.dp.rational import Number, float_up, non_negative, positive_integer, rational
+from discreet.dp.privacy_curve import Bound, Loss
+from discreet.dp.rational import positive_integer
 from discreet.dp.reals import ball, upper
 from discreet.dp.renyi import delta_of_renyi, epsilon_of_renyi
-from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from flint import arb
 
-Bound = Fraction | float
-"""An upper bound in exact arithmetic; the only float among them is infinity."""
+__all__ = ["Approximate", "Bound", "BoundedRange", "Loss", "NonPrivate", "Pure", "Rdp", "Zcdp"]
 
 _ZERO = Fraction(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """The privacy curve of one release; `a + b` and `k * a` compose, and `group(k)` protects k units at once.
-
-    Guarantee: for every pair of neighbouring tables, in both orders, and every event S,
-      P(S) <= exp(e) P'(S) + loss.delta(epsilon=e) for all e >= 0. Sums hold for releases whose parameters were
-      fixed in advance; where they are chosen along the way, only a `PrivacyFilter` proves anything.
-    Source: Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015 (pure, approximate);
-      Bun, Steinke, 2016 (zCDP); Mironov, 2017 (RDP); Dong, Roth, Su, 2022 (Gaussian);
-      Canonne, Kamath, Steinke, 2020, Proposition 12 (from Renyi curves to delta).
-
-    >>> (10 * Loss.pure(epsilon=0.1)).epsilon(delta=0)
-    1.0
-    >>> round(Loss.gaussian(mu=0.181975).epsilon(delta=1e-9), 4)
-    1.0
-    """
-
-    @staticmethod
-    def pure(*, epsilon: Number) -> Loss:
-        """Return the loss of an epsilon-DP release."""
-        return Pure(non_negative(epsilon, "epsilon"))
-
-    @staticmethod
-    def approximate(*, epsilon: Number, delta: Number) -> Loss:
-        """Return the loss of an (epsilon, delta)-DP release."""
-        share = non_negative(delta, "delta")
-        if share >= 1:
-            raise InvalidParameter(f"delta is below 1; got {delta!r}.")
-        whole = non_negative(epsilon, "epsilon")
-        return Approximate(whole, share) if share else Pure(whole)
-
-    @staticmethod
-    def zcdp(*, rho: Number) -> Loss:
-        """Return the loss of a rho-zCDP release."""
-        return Zcdp(non_negative(rho, "rho"))
-
-    @staticmethod
-    def gaussian(*, mu: Number) -> Loss:
-        """Return the loss of a release as hard to see through as a unit normal shifted by mu."""
-        from discreet.dp.gaussian_curve import GaussianLoss
-
-        return GaussianLoss(non_negative(mu, "mu") ** 2)
-
-    @staticmethod
-    def rdp(*, orders: Sequence[Number], values: Sequence[Number]) -> Loss:
-        """Return the loss of a release with Renyi divergence at most `values[i]` at `orders[i]`."""
-        points = sorted((rational(a, "orders"), non_negative(v, "values")) for a, v in zip(orders, values, strict=True))
-        if not points or points[0][0] <= 1:
-            raise InvalidParameter("an RDP curve needs at least one order, and every order is above 1.")
-        if len({order for order, _ in points}) < len(points):
-            raise InvalidParameter("every order of an RDP curve is given once.")
-        return Rdp(tuple(points))
-
-    @staticmethod
-    def nonprivate() -> Loss:
-        """Return the loss of an event that protects nobody; no budget admits it."""
-        return NonPrivate()
-
-    def __post_init__(self) -> None:
-        fields: tuple[str, ...] = self.__slots__
-        parts = [getattr(self, name) for name in fields]
-        if not all(isinstance(part, tuple) or (isinstance(part, Fraction) and part >= 0) for part in parts):
-            raise InvalidParameter("a loss is at least 0, in exact rationals.")
-
-    def epsilon(self, *, delta: Number) -> float:
-        """Return the least epsilon at this delta, rounded up; infinite where the curve never falls that low."""
-        share = non_negative(delta, "delta")
-        return _as_float(self.epsilon_bound(share)) if share < 1 else 0.0
-
-    def delta(self, *, epsilon: Number) -> float:
-        """Return delta at this epsilon, rounded up."""
-        return _as_float(min(self.delta_bound(non_negative(epsilon, "epsilon")), Fraction(1)))
-
-    def epsilon_bound(self, delta: Fraction) -> Bound:
-        """Return a rational at least the epsilon of this delta."""
-        raise AssertionError("every loss defines its curve")
-
-    def delta_bound(self, epsilon: Fraction) -> Bound:
-        """Return a rational at least the delta of this epsilon."""
-        raise AssertionError("every loss defines its curve")
-
-    def renyi(self, order: Fraction) -> Bound:
-        """Return a rational at least the Renyi divergence of this order."""
-        raise AssertionError("every loss defines its curve")
-
-    def rho_bound(self) -> Bound:
-        """Return a rational at least the rho of zCDP; infinite where there is none."""
-        return math.inf
-
-    @property
-    def instead(self) -> str:
-        """What to use where a budget cannot admit this loss at any price."""
-        return ""
-
-    def group(self, k: int) -> Loss:
-        """Return the loss towards k units taken together."""
-        raise AssertionError("every loss defines its group privacy")
-
-    def __add__(self, other: Loss) -> Loss:
-        from discreet.dp.loss_sum import summed
-
-        return summed([(1, self), (1, other)]) if isinstance(other, Loss) else NotImplemented
-
-    def __mul__(self, count: int) -> Loss:
-        from discreet.dp.loss_sum import summed
-
-        return summed([(positive_integer(count, "count"), self)])
-
-    __rmul__ = __mul__
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +216,3 @@ class NonPrivate(Loss):
     def group(self, k: int) -> Loss:
         """Return itself."""
         return self
-
-
-def _as_float(value: Bound) -> float:
-    return float_up(value) if isinstance(value, Fraction) else value
