@@ -142,6 +142,14 @@ def test_its_secret_is_never_copied_or_written(make: Callable[..., HiddenThresho
     assert "987654321" not in shown
 
 
+@every
+def test_what_it_owes_cannot_be_changed_after_it_was_made(make: Callable[..., HiddenThreshold]) -> None:
+    watch = make()
+    for name, value in (("epsilon", F(1, 10**9)), ("threshold", F(5)), ("cutoff", 10**6), ("hits_left", 10**6)):
+        with pytest.raises(AttributeError):
+            setattr(watch, name, value)
+
+
 def test_repr_says_what_is_public() -> None:
     assert repr(MAKE["AboveThreshold"]()) == "AboveThreshold(threshold=0, epsilon=1, hits_left=1)"
     assert repr(MAKE["Sparse"]()) == "Sparse(threshold=0, cutoff=3, epsilon=1, delta=0, hits_left=3)"

@@ -63,6 +63,11 @@ class Watch(ABC, Generic[Answer, Answers]):
         self._permit, self._hits_left = permit, self._cutoff
         self._process, self._lock = os.getpid(), threading.Lock()
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_") and "_process" in self.__dict__:
+            raise AttributeError(f"{name} is fixed when a watch is made: its noise and its price follow from it.")
+        object.__setattr__(self, name, value)
+
     def opened(self, permit: Permit) -> Self:
         """Return a fresh watch with the same parameters, for values that are `Exact`: it spends from this permit.
 
