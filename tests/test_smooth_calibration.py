@@ -162,6 +162,18 @@ def test_the_printed_third_case_is_private_and_not_the_theorem() -> None:
     assert scale > 13 * classical_constants(law, F(1), MICRO)[1]
 
 
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_a_tiny_delta(name: str) -> None:
+    """1e-100: held against closed forms at 150 digits."""
+    wanted = price(name, F(1), F(1, 10**100))
+    beta = best_beta(wanted)
+    shift = greatest_shift(wanted, beta)
+    with mp.workdps(150):
+        low = mp.exp(-real(beta))
+        assert delta(TRUTHS[name], mpf(1), real(shift) * low, low) <= mpf(10) ** -100
+        assert delta(TRUTHS[name], mpf(1), real(shift) * low * (1 + mpf(10) ** -5), low) > mpf(10) ** -100
+
+
 def test_the_ends_are_not_always_the_worst() -> None:
     """For 1 / (1 + z^2) and a small beta the worst stretch is none at all: a scan of the ends would be wrong."""
     wanted, beta = price("polynomial-2", F(1)), F(1, 6)
@@ -233,6 +245,10 @@ class TestRefusals:
         for law, share in ((PolynomialLaw(4), MICRO), (LaplaceLaw(), F(0)), (GaussianLaw(), F(0))):
             with pytest.raises(InvalidParameter, match="polynomial noise is pure"):
                 Price(law, F(1), share)
+
+    def test_what_cannot_be_computed(self) -> None:
+        with pytest.raises(InvalidParameter, match="too extreme"):
+            best_beta(price("polynomial-4", F(1, 10**20)))
 
     def test_an_epsilon_beyond_sense(self) -> None:
         with pytest.raises(InvalidParameter, match="at most"):

@@ -27,7 +27,7 @@ from discreet.dp.reals import ball, lower, precision, upper
 from discreet.dp.smooth_laws import GaussianLaw, LaplaceLaw, PolynomialLaw, SmoothLaw
 from discreet.errors import InvalidParameter
 
-_BITS = 128  # of every price; one that is not decided with them counts as too high
+_BITS = 128  # of every price; one that is not decided with them (and those of delta) counts as too high
 _FINEST = Fraction(1, 2**30)  # of the stretches: cells are not halved below it
 _MOST_CELLS = 20_000
 _DIGITS = 48  # the significant bits of shifts and betas
@@ -56,7 +56,7 @@ class Price:
 
     def allows(self, shift: Fraction, low: Fraction, high: Fraction) -> bool:
         """Return whether moves up to this shift and stretches in [low, high] are certainly within the price."""
-        with precision(_BITS):
+        with precision(_BITS + self.delta.denominator.bit_length()):  # a tail of delta is what is left of terms near 1
             leak = self.law.leak(shift * min(Fraction(1), high), low, self.epsilon, ball(high / low).log())
             return bool(leak <= ball(self.epsilon if self.law.is_pure else self.delta))
 
@@ -160,7 +160,10 @@ def best_beta(price: Price) -> Fraction:
             low, high = (low, two) if worth(two) == 0 else (one, high)
         else:
             high = two
-    return Fraction(f"{float(price.epsilon) * 2.0 ** ((low + high) / 2):.3g}")
+    beta = Fraction(f"{float(price.epsilon) * 2.0 ** ((low + high) / 2):.3g}")
+    if guessed_shift(price, beta, 1) == 0:
+        raise InvalidParameter("epsilon and delta are too extreme for any noise to be certain; use milder ones.")
+    return beta
 
 
 def _gaps(beta: float) -> float:
