@@ -244,29 +244,3 @@ def test_noise_that_does_not_grow_is_rejected() -> None:
             check_growth(wrong(sensitivity=odd, epsilon=1), 9)
     with pytest.raises(AssertionError):
         check_growth(broken.NoGrowthGaussian(sensitivity=odd, mu=1), 9)
-
-
-def test_integers_in_a_list_are_not_rounded_to_floats() -> None:
-    """NumPy makes floats of [2**63, -1]: neighbours one apart would then be 2,048 apart, or not at all."""
-    array = grid.numbers([2**62 + 1025, -1, 2**63])
-    assert array.dtype == np.int64
-    assert array.tolist() == [2**62 + 1025, -1, MOST]
-
-
-EDGES = [MOST - 1, MOST, 2**63, 2**64 - 1, 2**64, 2**70, LEAST + 1, LEAST, LEAST - 1, -(2**70)]
-
-
-def check_kind(numbers: Callable[[object], np.ndarray]) -> None:
-    """What a list of integers comes out as does not tell what is in it: NumPy chooses a type by the values."""
-    for one in EDGES:
-        for values in ([one], [one, -1], [one, 2**63], [[one], [5]], (one, 0)):
-            array = numbers(values)
-            assert array.dtype == np.int64
-            assert array.ravel()[0] == min(max(one, LEAST), MOST)  # clamped, which moves no two values apart
-
-
-def test_the_type_of_a_list_is_public() -> None:
-    check_kind(grid.numbers)
-    with pytest.raises(AssertionError):
-        check_kind(np.asarray)
-    assert grid.numbers(np.array([2**70], dtype=object)).tolist() == [2**70]  # here the type was chosen by the caller

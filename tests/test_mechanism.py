@@ -40,7 +40,6 @@ REFUSED = {
         *(np.longdouble(1), pd.Series(["a"]), np.array([True]), pa.array(["a"])),
     ],
     "masked": [np.ma.masked_array([1, 2], [False, True])],
-    "2\\^53": [[2**60, 0.5], [2**53 + 1, 0.5]],
 }
 
 INTEGERS = [
@@ -64,7 +63,7 @@ class TestRelease:
             mechanism.release(values)  # type: ignore[call-overload]
 
     def test_ragged_lists_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="shape"):
+        with pytest.raises(InvalidParameter, match="rows of one length"):
             LAPLACE.release([[1], [2, 3]])  # type: ignore[list-item]
 
     @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN, DISCRETE], ids=["laplace", "gaussian", "discrete"])

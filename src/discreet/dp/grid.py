@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
@@ -34,43 +35,45 @@ _SAFE = 1 << 62  # sums of two integers below it fit 64 bits
 def numbers(values: ArrayLike) -> Integers | Reals:
     """Return values as an array of integers or of finite floats, or refuse them by name.
 
-    Integers beyond 64 bits are clamped to them, unless they come in an array whose type somebody chose.
+    In an array whose type somebody chose they are as they are. In a list, integers alone are clamped to 64 bits, and
+    integers among real numbers to +-2^53, up to which floats hold every one: the types in a list decide, and no value.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidParameter("release refuses masked values: fill or drop them first.")
-    array = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else _of_a_list(values)
     whole = array.dtype.kind == "O" and all(isinstance(v, int) and not isinstance(v, bool) for v in array.ravel())
     if whole or array.dtype.kind in "iu":
-        return cast(Integers, array) if isinstance(values, np.ndarray) else _of_64_bits(array)
+        return cast(Integers, array)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:  # a wider float would be rounded before it is snapped
         raise InvalidParameter(f"release takes integers or real numbers, not {array.dtype}; convert them first.")
     if np.isnan(array).any():
         raise InvalidParameter("release refuses NaN: replace or drop missing values first.")
     if np.isinf(array).any():
         raise InvalidParameter("release refuses infinity: clamp values to public bounds first.")
-    array = array.astype(np.float64)
-    return array if isinstance(values, np.ndarray) else _not_rounded(values, array)
+    return array.astype(np.float64)
 
 
-def _of_64_bits(array: Integers) -> Integers:
-    """Return integers clamped to 64 bits. NumPy chose the type of a list by its values, so it would tell them apart."""
-    if array.dtype.kind == "i":
-        return array
-    clamped = [min(max(int(value), -(2**63)), 2**63 - 1) for value in array.ravel()]
-    return np.array(clamped, dtype=np.int64).reshape(array.shape)
-
-
-def _not_rounded(values: ArrayLike, array: Reals) -> Integers | Reals:
-    """Return the array that NumPy made, unless it rounded an integer to a float: a neighbour may round far away."""
-    if not (np.abs(array) >= 2**53).any():
+def _of_a_list(values: ArrayLike) -> Integers | Reals:
+    """Return the array of a list by the types in it alone: NumPy looks at integers, and rounds some to floats."""
+    array: Integers | Reals | None = None
+    with suppress(ValueError):
+        array = np.asarray(values)
+    if array is None:
+        raise InvalidParameter("release takes integers or real numbers in rows of one length.")
+    if array.dtype.kind not in "fuO":
         return array
     listed = np.asarray(values, dtype=object)
-    whole = [isinstance(v, int | np.integer) for v in listed.ravel()]
-    if all(whole):
-        return _of_64_bits(listed)
-    if any(whole):
-        raise InvalidParameter("release refuses integers beyond 2^53 among real numbers: give all as one or the other.")
-    return array
+    types = set(map(type, listed.ravel()))
+    whole = {kind for kind in types if issubclass(kind, int | np.integer | np.bool_)}
+    if not whole:
+        return array
+    if whole == types:
+        clamped = [min(max(int(value), -(2**63)), 2**63 - 1) for value in listed.ravel()]
+        return np.array(clamped, np.int64).reshape(listed.shape)
+    if not all(issubclass(kind, float | np.floating) for kind in types - whole):
+        return listed if isinstance(values, list | tuple) else array  # a list of other things, which is refused
+    real = [min(max(int(v), -(2**53)), 2**53) if type(v) in whole else v for v in listed.ravel()]
+    return np.array(real).reshape(listed.shape)
 
 
 def is_real(array: Integers | Reals) -> TypeGuard[Reals]:
