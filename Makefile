@@ -8,11 +8,12 @@ PYTHON ?= python3
 VENV := .venv
 OPENDP := .venv-opendp
 DP_ACCOUNTING := .venv-dp-accounting
+DIFFPRIVLIB := .venv-diffprivlib
 PIP := -m pip -qq --disable-pip-version-check --no-input install
 LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo test test-full format lock bench-noise bench-accounting bench-selection bench-sparse clean
+.PHONY: help demo test test-full format lock bench-noise bench-accounting bench-selection bench-sparse bench-median clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -45,6 +46,9 @@ bench-sparse: $(VENV)/.test $(OPENDP)/.peer  ## watching a stream for values abo
 	$(VENV)/bin/python bench/sparse.py --peer-python $(OPENDP)/bin/python
 	$(VENV)/bin/python bench/sparse_noise.py
 
+bench-median: $(VENV)/.test $(OPENDP)/.peer $(DIFFPRIVLIB)/.peer  ## private medians: speed beside sorting, error beside OpenDP and diffprivlib
+	$(VENV)/bin/python bench/median.py --peer-python $(OPENDP)/bin/python --other-python $(DIFFPRIVLIB)/bin/python
+
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock
 	@$(LOCK) pyproject.toml --extra pandas -c requirements.lock -o requirements-pandas.lock
@@ -54,9 +58,10 @@ lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgr
 	@$(LOCK) --group lock -o requirements-lock.lock
 	@$(LOCK) --group bench-opendp -o requirements-bench-opendp.lock
 	@$(LOCK) --group bench-dp-accounting -o requirements-bench-dp-accounting.lock
+	@$(LOCK) --group bench-diffprivlib -o requirements-bench-diffprivlib.lock
 
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) $(OPENDP) $(DP_ACCOUNTING) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OPENDP) $(DP_ACCOUNTING) $(DIFFPRIVLIB) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The first interpreter that runs and is new enough: $(PYTHON), then the versions by name.

@@ -27,6 +27,8 @@ from discreet.dp.noisy_max import NoisyMax, NoisyTopK
 from discreet.dp.permute_and_flip import PermuteAndFlip
 from discreet.dp.private import Exact, Permit
 from discreet.dp.propose_test_release import UNSTABLE, Answer, ProposeTestRelease, TestedExact
+from discreet.dp.quantile_choice import QuantileChoice, best_quantile
+from discreet.dp.quantiles import QuantileMechanism, private_median, private_quantile
 from discreet.dp.randomized_response import Estimate, RandomizedResponse
 from discreet.dp.scale_bound import ReleasedScale, ScaleBound
 from discreet.dp.sensitivity import Sensitivity
@@ -75,6 +77,8 @@ __all__ = [
     "PermuteAndFlip",
     "PrivacyFilter",
     "ProposeTestRelease",
+    "QuantileChoice",
+    "QuantileMechanism",
     "RandomizedResponse",
     "Real",
     "ReleasedScale",
@@ -94,13 +98,16 @@ __all__ = [
     "UnboundedMedian",
     "Universe",
     "Utility",
+    "best_quantile",
     "best_sparse_vector",
     "cheapest_noise",
     "compose",
     "composition",
     "local_sensitivity",
     "private_mean_unbounded",
+    "private_median",
     "private_median_unbounded",
+    "private_quantile",
     "simulate",
     "smooth_sensitivity",
     "splitting",

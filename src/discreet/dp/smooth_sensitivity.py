@@ -91,8 +91,7 @@ def _greatest(statistic: Statistic, beta: Fraction) -> Fraction:
     With b = beta - 2^-33, S(b) <= R <= (1 + 2^-34) S(b), so R(D) <= (1 + 2^-34) e^b R(D') <= e^beta R(D'). Beyond
     `last` no window is worth a step.
     """
-    rate = beta - _SLACK
-    last = math.ceil(math.log(statistic.grid.top + 1) / float(rate)) + 1
+    rate, last = beta - _SLACK, reach(statistic.grid, beta)
     worth = [steps * _weight(rate * k) for k, steps in statistic.best(rate, last) if steps]
     return max(worth, default=Fraction(0)) * _FOUND
 
@@ -101,13 +100,17 @@ def _weight(exponent: Fraction) -> Fraction:
     return at_most(lambda: ball(-exponent).exp())
 
 
+def reach(grid: PublicGrid, beta: Fraction) -> int:
+    """Return a distance beyond which no window is worth a step, or refuse beta."""
+    if not _LEAST_BETA <= beta <= _MOST_BETA:
+        raise InvalidParameter("beta lies between 2^-20 and 16; a smaller one asks for more epsilon or more delta.")
+    return math.ceil(math.log(grid.top + 1) / float(beta - _SLACK)) + 1
+
+
 def _place(lower: Number, upper: Number, step: Number | None, beta: Number) -> tuple[PublicGrid, Fraction, int]:
     """Return the grid, beta, and how far from the middle ranks can matter."""
-    share = positive(beta, "beta")
-    if not _LEAST_BETA <= share <= _MOST_BETA:
-        raise InvalidParameter(f"beta lies between 2^-20 and 16; got {beta!r}.")
-    grid = PublicGrid.of(lower=lower, upper=upper, step=step)
-    return grid, share, math.ceil(math.log(grid.top + 1) / float(share - _SLACK)) + 1
+    share, grid = positive(beta, "beta"), PublicGrid.of(lower=lower, upper=upper, step=step)
+    return grid, share, reach(grid, share)
 
 
 def quantile(

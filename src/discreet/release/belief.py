@@ -11,8 +11,10 @@ second says which of them predicts best. Then they are walked on y as far. All o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -21,14 +23,24 @@ from numpy.typing import NDArray
 from discreet.release.effects import Effects
 from discreet.release.max_entropy import Fit, fit
 
+Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
 _THINNED = 0.5  # a: a quarter more variance to fit on, five times the variance to compare with
 _FIRST, _STEP = 10.0, 0.5  # the slack of the first step in units of the variance, and its factor from step to step
 _STEPS = 24
-_ROUNDS = 40  # of the quasi-Newton method, in one step
+_ROUNDS = 100  # of the quasi-Newton method, in one step
 _CLOSE = 0.3  # of the noise: a step ends when no coordinate is further from where it should end
 _PATIENCE = 3  # steps in a row that predict worse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Believed:
+    """A fitted table, and about how far off the cells of each clique are (root mean square), by thinning."""
+
+    fit: Fit
+    missed: dict[Axes, float]
+    interrupted: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,37 +49,68 @@ class Believer:
 
     effects: Effects
     variances: Reals
+    pace: Reals  # how fast each coordinate is believed: its slack is divided by it
     rows: float
-    progress: Callable[[int], None]
+    progress: Callable[[int, int], None]
 
-    def walk(self, measured: Reals, steps: int, seen: Callable[[int, Fit], bool]) -> Fit:
-        """Walk up to so many steps, until `seen` has seen enough."""
+    def walk(self, measured: Reals) -> Iterator[Fit]:
+        """Yield the table of each step."""
         curvature = self.rows * self.effects.uniform_variance()
-        found = Fit(np.empty(0), np.zeros(len(measured)), 0.0)
-        for step in range(steps):
+        multipliers = np.zeros(len(measured))
+        for step in range(_STEPS):
+            slack = _FIRST * _STEP**step * self.variances / self.pace
             found = fit(
-                self.effects, measured, _FIRST * _STEP**step * self.variances, rows=self.rows, curvature=curvature,
-                centre=found.multipliers, rounds=_ROUNDS, tolerance=_CLOSE,
+                self.effects, measured, slack, rows=self.rows, curvature=curvature, centre=multipliers, rounds=_ROUNDS,
+                tolerance=_CLOSE,
             )  # fmt: skip
-            self.progress(step)
-            if seen(step, found):
+            multipliers = found.multipliers
+            yield found
+
+    def predicting(self, one: Reals, other: Reals) -> tuple[int, Fit]:
+        """Return how many steps on one measurement predict another one best, and their table."""
+        weights = (self.effects.spread() / np.maximum(self.effects.sizes, 1))[self.effects.owner]
+        best, steps, table = math.inf, 0, None
+        for step, found in enumerate(self.walk(one), start=1):
+            missed = float(weights @ (self.effects.forward(found.cells) - other) ** 2)
+            self.progress(step, 2 * _STEPS)
+            if missed < best:
+                best, steps, table = missed, step, found
+            elif step - steps >= _PATIENCE:
                 break
-        return found
+        assert table is not None  # the first step is better than none
+        return steps, table
 
-    def enough(self, one: Reals, other: Reals) -> int:
-        """Return the number of steps on one measurement that predicts another one best."""
-        weights = (self.effects.spread() / self.effects.sizes)[self.effects.owner]
-        missed: list[float] = []
-
-        def seen(step: int, found: Fit) -> bool:
-            missed.append(float(weights @ (self.effects.forward(found.cells) - other) ** 2))
-            return len(missed) - 1 - missed.index(min(missed)) >= _PATIENCE
-
-        self.walk(one, _STEPS, seen)
-        return missed.index(min(missed)) + 1
-
-    def believe(self, measured: Reals, normal: Reals) -> Fit:
-        """Return the table, given as many standard normal numbers as were measured."""
+    def believe(self, measured: Reals, normal: Reals) -> Believed:
+        """Return the table, given as many standard normal numbers as were measured; interrupted, the latest one."""
         spread = np.sqrt(self.variances) * normal
-        steps = self.enough(measured + _THINNED * spread, measured - spread / _THINNED)
-        return self.walk(measured, steps, lambda step, found: False)
+        cells = math.prod(self.effects.shape)
+        latest = Fit(np.full(cells, self.rows / cells), np.zeros(len(measured)), math.inf)
+        try:
+            steps, latest = self.predicting(measured + _THINNED * spread, measured - spread / _THINNED)
+            moved = self.effects.forward(latest.cells)
+            for step, found in enumerate(islice(self.walk(measured), steps), start=1):
+                latest = found
+                self.progress(2 * _STEPS - steps + step, 2 * _STEPS)
+        except KeyboardInterrupt:  # what was paid for is kept
+            return Believed(latest, {}, True)
+        return Believed(latest, self._missed(measured, self.effects.forward(latest.cells), moved, spread), False)
+
+    def _missed(self, measured: Reals, fitted: Reals, moved: Reals, spread: Reals) -> dict[Axes, float]:
+        """Return for each clique the root mean square error of its cells, by Stein's unbiased estimate of risk.
+
+        A fit misses the truth by what it misses the measurement by, less the noise, plus twice what of the noise it
+        follows; the last is seen from how it moved with a part of new noise. One standard error is added.
+        """
+        effects = self.effects
+        followed = (moved - fitted) * spread / _THINNED
+        squares = (fitted - measured) ** 2 - self.variances + 2 * followed
+        excess = np.bincount(effects.owner, squares, minlength=len(effects.sets))
+        spreads = np.bincount(effects.owner, 2 * self.variances**2, minlength=len(effects.sets))
+        found = {}
+        for clique in effects.cliques:
+            inside = [i for i, part in enumerate(effects.sets) if set(part) <= set(clique)]
+            outside = [math.prod(effects.shape[axis] for axis in clique if axis not in effects.sets[i]) for i in inside]
+            total = sum(excess[i] / n for i, n in zip(inside, outside, strict=True))
+            error = math.sqrt(sum(spreads[i] / n**2 for i, n in zip(inside, outside, strict=True)))
+            found[clique] = math.sqrt(max(total, 0.0) + error) / math.sqrt(math.prod(effects.cells(clique)))
+        return found

@@ -21,6 +21,7 @@ from discreet.dp.universe import MOST_CELLS, Universe
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release.families import Family
 from discreet.release.marginals import Marginals
+from discreet.release.model import Model
 from discreet.release.query import Array, LinearQuery
 from discreet.release.rows import Rows
 from discreet.release.workload import Workload
@@ -44,6 +45,11 @@ class Structure(ABC):
 
     __slots__ = ()
 
+    @property
+    def model(self) -> Model | Structure:
+        """What a run hands out: a `Model` with rows and files where it is a table of counts, or else itself."""
+        return self
+
     @abstractmethod
     def answer(self, query: LinearQuery) -> float:
         """Return the answer to one query."""
@@ -56,7 +62,7 @@ class Structure(ABC):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells(Structure):
-    """A dense table of estimated counts, and the marginals of it that were asked for.
+    """A dense vector, one number for each cell, which may be negative; and the marginals that were asked for.
 
     >>> from discreet import dp, release
     >>> universe = dp.Universe({"sex": 2, "age": 3})

@@ -15,7 +15,7 @@ from discreet.dp.loss import Loss
 from discreet.dp.noisy_max import NoisyMax
 from discreet.dp.permute_and_flip import PermuteAndFlip
 from discreet.dp.private import Exact
-from discreet.dp.rational import Number, positive, probability
+from discreet.dp.rational import Number, positive, probability, rational
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
 from discreet.release.database_update import Structure
@@ -112,7 +112,9 @@ class _OfAWorkload(Distinguisher):
         """Return F = (2 D / epsilon) ln(|C| / gamma) in counts, and what rounding the model's answers adds."""
         chance = probability(failure_probability, "failure_probability")
         selection = self._counting(epsilon).accuracy(failure_probability=chance, candidates=len(self.workload))
-        return Fraction(selection) + Fraction(1, self._unit)  # half a step for the best query, half for the chosen one
+        return rational(selection, "slack") + Fraction(
+            1, self._unit
+        )  # half a step for the best query, half for the chosen one
 
     def truth(self, histogram: Array) -> Truth:
         """Return the exact answers to all queries, in steps."""

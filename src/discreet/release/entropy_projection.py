@@ -13,7 +13,6 @@ from discreet.dp.rational import Number, non_negative, positive
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter
 from discreet.release.database_update import Tolerates, spread
-from discreet.release.marginals import marginal
 from discreet.release.multiplicative_weights import Distribution, Prior, RelativeEntropy
 from discreet.release.query import Array, LinearQuery
 from discreet.release.rows import Rows
@@ -30,8 +29,8 @@ class _Projection(RelativeEntropy):
 
     def _project(self, state: Distribution, query: LinearQuery, share: float) -> Distribution:
         weights = spread(query)
-        tilt = _tilt(marginal(state.table.cells, query.shape, query.axes), query, min(max(share, _EDGE), 1 - _EDGE))
-        return state if tilt is None else Distribution.of(state.logs + tilt * weights, state.rows)
+        tilt = _tilt(state.model.marginal(query.axes), query, min(max(share, _EDGE), 1 - _EDGE))
+        return state if tilt is None else state.moved(tilt * weights)
 
 
 def _tilt(cells: Array, query: LinearQuery, share: float) -> float | None:

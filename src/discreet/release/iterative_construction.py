@@ -25,6 +25,7 @@ from discreet.release.database_update import DatabaseUpdate, Structure, Tolerate
 from discreet.release.distinguisher import Distinguisher
 from discreet.release.families import Family
 from discreet.release.marginals import Marginals
+from discreet.release.model import Model
 from discreet.release.query import Array, LinearQuery
 from discreet.release.rows import moved, whole_histogram
 from discreet.release.transcript import Round
@@ -41,11 +42,16 @@ Progress: TypeAlias = Callable[["Run"], None]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """A construction after some rounds, or all of them: its model, and the transcript that the model is made of."""
+    """A construction after some rounds, or all of them: what it learned, and the transcript that this is made of."""
 
     construction: IterativeConstruction
-    model: Structure
+    structure: Structure
     transcript: tuple[Round, ...]
+
+    @property
+    def model(self) -> Model | Structure:
+        """What was learned: a `Model` for updates that keep a distribution; others answer queries and have no rows."""
+        return self.structure.model
 
     @property
     def finished(self) -> bool:
@@ -204,9 +210,9 @@ class IterativeConstruction:
         truth, marginals = self.distinguisher.truth(cells), Marginals(cells, self.universe.shape)
         plan = self.plan
 
-        def select(model: Structure) -> int:
+        def select(learned: Structure) -> int:
             assert plan.epsilon_of_choice is not None  # a plan without one has no rounds
-            return self.distinguisher._choose(truth, model, plan.epsilon_of_choice, stream)
+            return self.distinguisher._choose(truth, learned, plan.epsilon_of_choice, stream)
 
         def measure(query: LinearQuery) -> Fraction:
             return self._measured(query.count(marginals(query.axes)), query.scale, stream)
@@ -225,7 +231,7 @@ class IterativeConstruction:
     ) -> Run:
         while not run.finished:
             pay()
-            number = select(run.model)
+            number = select(run.structure)
             query = self.distinguisher.query(number)
             run = self._after(run, number, query, measure(query))
             if progress is not None:
@@ -234,11 +240,11 @@ class IterativeConstruction:
 
     def _after(self, run: Run, number: int, query: LinearQuery, value: Fraction) -> Run:
         """Return the run after one more round, from what the round released and from nothing else."""
-        plan, model, estimate = self.plan, run.model, run.model.answer(query)
+        plan, learned, estimate = self.plan, run.structure, run.structure.answer(query)
         wrong = abs(value - Fraction(estimate)) >= plan.stop
         if wrong:
-            model = self.update.updated(model, query, value, level=plan.level, noise=plan.noise)
-        return Run(self, model, (*run.transcript, Round(number, query, value, estimate, wrong)))
+            learned = self.update.updated(learned, query, value, level=plan.level, noise=plan.noise)
+        return Run(self, learned, (*run.transcript, Round(number, query, value, estimate, wrong)))
 
     def _check_sensitivity(self, sensitivity: Sensitivity) -> None:
         ours = self.distinguisher.sensitivity

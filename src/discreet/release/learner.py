@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.dp.exponential import Exponential
 from discreet.dp.loss import Loss
-from discreet.dp.rational import Number, probability
+from discreet.dp.rational import Number, probability, rational
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.dp.weights import Weights
@@ -85,7 +85,7 @@ class IntervalDistinguisher(Distinguisher):
         """Return F in counts: that of the exponential mechanism over all intervals, and what rounding adds."""
         chance = probability(failure_probability, "failure_probability")
         selection = self._mechanism(epsilon, 1).accuracy(failure_probability=chance, candidates=len(self.workload))
-        return Fraction(selection) + Fraction(2, FINE)  # two ends, of the best interval and of the chosen one
+        return rational(selection, "slack") + Fraction(2, FINE)  # two ends, of the best interval and of the chosen one
 
     def _mechanism(self, epsilon: Number, unit: int) -> Exponential:
         far = Sensitivity(l1=moved(self.sensitivity) * unit, neighbours=self.sensitivity.neighbours)

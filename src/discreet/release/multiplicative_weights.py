@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import final
@@ -19,8 +19,9 @@ from discreet.dp.rational import Number, non_negative, positive, probability, sq
 from discreet.dp.reals import ball, upper
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter
-from discreet.release.database_update import Cells, DatabaseUpdate, Structure, Tolerates, dense, spread
+from discreet.release.database_update import DatabaseUpdate, Structure, Tolerates, dense, spread
 from discreet.release.families import Family
+from discreet.release.model import DenseModel
 from discreet.release.query import Array, LinearQuery
 from discreet.release.rows import Rows, public_rows
 from discreet.release.workload import Workload
@@ -29,29 +30,37 @@ from discreet.release.workload import Workload
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution(Structure):
-    """Logarithms of the shares of all cells, and the number of rows that they share."""
+    """Logarithms of the shares of all cells, and the model that gives each its share of a number of rows."""
 
     logs: Array
-    rows: float
-    table: Cells = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.logs.flags.writeable = False
-        object.__setattr__(self, "table", Cells(np.exp(self.logs).ravel() * self.rows, self.logs.shape))
+    model: DenseModel
 
     @classmethod
-    def of(cls, logs: Array, rows: float) -> Distribution:
+    def of(cls, logs: Array, rows: float, universe: Universe) -> Distribution:
         """Return the distribution of these logarithms, up to a constant."""
         top = float(logs.max())
-        return cls(logs - (top + math.log(float(np.exp(logs - top).sum()))), rows)
+        shares = logs - (top + math.log(float(np.exp(logs - top).sum())))
+        shares.flags.writeable = False
+        return cls(shares, DenseModel(universe, np.exp(shares).ravel() * rows))
+
+    @property
+    def rows(self) -> float:
+        """The number of rows that the cells share."""
+        return self.model.rows
+
+    def moved(self, by: Array) -> Distribution:
+        """Return the distribution with something added to its logarithms."""
+        return Distribution.of(self.logs + by, self.model.rows, self.model.universe)
 
     def answer(self, query: LinearQuery) -> float:
         """Return the answer to one query, in counts."""
-        return self.table.answer(query)
+        return self.model.answer(query)
 
     def answers(self, workload: Workload | Family) -> Array:
         """Return the answers to all queries of a workload, in counts."""
-        return self.table.answers(workload)
+        if isinstance(workload, Family):
+            return workload.answers(self.model.marginal(workload.axes))
+        return self.model.answers(workload)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +126,7 @@ class RelativeEntropy(DatabaseUpdate[Distribution]):
         """Return the uniform distribution, or the prior."""
         size, shape = self.universe.size, self.universe.shape
         logs = np.zeros(size) if self.prior is None else np.log(self.prior.weights)
-        return Distribution.of(logs.reshape(shape), float(self.rows.estimate))
+        return Distribution.of(logs.reshape(shape), float(self.rows.estimate), self.universe)
 
     @abstractmethod
     def _gain(self, gap: Fraction) -> Fraction:
@@ -209,4 +218,4 @@ class MultiplicativeWeights(RelativeEntropy):
             return state
         size = float(self.step.factor * self.rows.normalised(level))
         sign = 1 if value > state.answer(query) else -1
-        return Distribution.of(state.logs + sign * size * spread(query), state.rows)
+        return state.moved(sign * size * spread(query))

@@ -16,7 +16,7 @@ from discreet.dp.exponential import Exponential
 from discreet.dp.loss import Loss
 from discreet.dp.neighbours import Neighbours
 from discreet.dp.private import Exact, Permit
-from discreet.dp.rational import Number, positive, positive_integer, probability, sqrt_up
+from discreet.dp.rational import Number, positive, positive_integer, probability, rational, sqrt_up
 from discreet.dp.reals import ball, upper
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
@@ -109,7 +109,7 @@ class NetMechanism:
             near = self.rows * sqrt_up(upper(lambda: 2 * ball(2 * len(self.workload)).log()) / kept) / 2
         count = databases(self.universe.size, kept)
         off = self._mechanism(1).accuracy(failure_probability=self.failure_probability, candidates=count)
-        return near + Fraction(off)
+        return near + rational(off, "error")
 
     def _mechanism(self, unit: int) -> Exponential:
         far = Sensitivity(l1=moved(self.sensitivity) * unit, neighbours=self.sensitivity.neighbours)

@@ -1,0 +1,70 @@
+"""The number of rows as the public knows it, and how far one unit moves a query."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet import dp, release
+from discreet.errors import InvalidParameter
+from discreet.release.rows import moved
+from tests.sizes import sized
+
+F = Fraction
+
+
+def test_shares_are_as_far_apart_as_rows_says() -> None:
+    """N (q - p) = (n q - N p) + q (N - n): every n within e of N, every table, every model."""
+    source, least = np.random.default_rng(1), math.inf
+    rows = release.Rows(50, error=7)
+    for _ in range(sized(5_000, 100_000)):
+        n, p, q = int(source.integers(43, 58)), F(int(source.integers(0, 65)), 64), F(int(source.integers(0, 65)), 64)
+        off = abs(n * q - 50 * p)
+        if off > 7:
+            least = min(least, abs(q - p) / rows.normalised(off))
+            assert abs(q - p) >= rows.normalised(off)
+    assert least == 1  # and it is attained
+
+
+class TestRowCount:
+    """epsilon-DP; the rows are within `error` of the estimate, but for `failure_probability`."""
+
+    def test_its_noise_is_that_of_the_total(self) -> None:
+        one = dp.Sensitivity.histogram(neighbours=dp.Neighbours.ADD_REMOVE)
+        three = dp.Sensitivity(l1=3, neighbours=dp.Neighbours.ADD_REMOVE)
+        swapped = dp.Sensitivity.histogram(neighbours=dp.Neighbours.REPLACE)
+        for sensitivity, far in ((one, 1), (three, 3), (swapped, 1)):
+            count = release.RowCount(sensitivity=sensitivity, epsilon=F(1, 2), failure_probability=F(1, 100))
+            assert count.noise.scale == 2 * far
+            assert count.loss.epsilon(delta=0) == 0.5
+            rows = count.release(np.array([0, 5, 10**6]))
+            assert rows.error == count.noise.accuracy(failure_probability=F(1, 100))
+            assert abs(rows.estimate - 1_000_005) < 40 * far
+        assert (
+            release.RowCount(sensitivity=one, epsilon=1, failure_probability=0.5).release(np.zeros(3, int)).estimate
+            >= 0
+        )
+
+    def test_a_private_histogram(self) -> None:
+        one = dp.Sensitivity.histogram(neighbours=dp.Neighbours.ADD_REMOVE)
+        count = release.RowCount(sensitivity=one, epsilon=1, failure_probability=F(1, 100))
+        exact = dp.Exact(np.array([3, 4]), sensitivity=one, unit="row")
+        budget = dp.PrivacyFilter(dp.Budget(epsilon=1))
+        assert count.open(exact, budget.reserve(count.loss)).error > 0
+        assert not budget.admit(count.loss)
+        with pytest.raises(InvalidParameter):
+            count.release(exact)  # type: ignore[arg-type]
+
+
+def test_how_far_a_unit_moves_a_query() -> None:
+    add, replace = dp.Neighbours.ADD_REMOVE, dp.Neighbours.REPLACE
+    assert moved(dp.Sensitivity.histogram(neighbours=add)) == 1
+    assert moved(dp.Sensitivity.histogram(neighbours=replace)) == 1
+    assert moved(dp.Sensitivity(l1=20, linf=20, neighbours=add)) == 20
+    assert moved(dp.Sensitivity(l1=40, l2=30, linf=20, neighbours=replace)) == 20
+    assert moved(dp.Sensitivity(l1=1, neighbours=replace)) == 1  # one cell, from which a row can only vanish
+    with pytest.raises(InvalidParameter, match="l1"):
+        moved(dp.Sensitivity(l2=1, neighbours=add))
