@@ -52,6 +52,7 @@ bench-median: $(VENV)/.test $(OPENDP)/.peer $(DIFFPRIVLIB)/.peer  ## private med
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock
 	@$(LOCK) pyproject.toml --extra pandas -c requirements.lock -o requirements-pandas.lock
+	@$(LOCK) pyproject.toml --extra plot -c requirements.lock -o requirements-plot.lock
 	@$(LOCK) pyproject.toml --extra polars -c requirements.lock -o requirements-polars.lock
 	@$(LOCK) --group build -o requirements-build.lock
 	@$(LOCK) pyproject.toml --extra test -c requirements.lock -c requirements-build.lock -o requirements-test.lock
