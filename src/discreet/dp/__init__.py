@@ -4,111 +4,167 @@ It guards nothing: it takes plain numbers from whoever already holds them. Insid
 mechanism opens them with a `Permit`.
 """
 
-from discreet.dp import composition, local_sensitivity, smooth_sensitivity, splitting
-from discreet.dp.above_threshold import AboveThreshold
-from discreet.dp.composition import compose
-from discreet.dp.discrete_gaussian import DiscreteGaussian
-from discreet.dp.domain import Bins, Boolean, Category, Date, Datetime, Integer, Real, Text, Universe
-from discreet.dp.explain import Explanation
-from discreet.dp.exponential import Exponential, MetricExponential, Utility
-from discreet.dp.filter import Budget, Charge, PrivacyFilter, Settlement
-from discreet.dp.gap import Gap, GapLaw
-from discreet.dp.gap_estimate import GapEstimate
-from discreet.dp.gaussian import Gaussian
-from discreet.dp.hit_value import HitValue
-from discreet.dp.laplace import Laplace
-from discreet.dp.law import Law
-from discreet.dp.logistic_sparse_vector import LogisticSparseVector
-from discreet.dp.loss import Loss
-from discreet.dp.mechanism import Mechanism, simulate
-from discreet.dp.neighbours import Neighbours
-from discreet.dp.noise_choice import NoiseChoice, cheapest_noise
-from discreet.dp.noisy_max import NoisyMax, NoisyTopK
-from discreet.dp.permute_and_flip import PermuteAndFlip
-from discreet.dp.private import Exact, Permit
-from discreet.dp.propose_test_release import UNSTABLE, Answer, ProposeTestRelease, TestedExact
-from discreet.dp.quantile_choice import QuantileChoice, best_quantile
-from discreet.dp.quantiles import QuantileMechanism, private_median, private_quantile
-from discreet.dp.randomized_response import Estimate, RandomizedResponse
-from discreet.dp.scale_bound import ReleasedScale, ScaleBound
-from discreet.dp.sensitivity import Sensitivity
-from discreet.dp.smooth_exact import SmoothExact
-from discreet.dp.smooth_noise import SmoothNoise
-from discreet.dp.sparse_choice import SparseChoice, best_sparse_vector
-from discreet.dp.sparse_vector import NumericSparse, Sparse, Split
-from discreet.dp.standard_sparse_vector import Family, SparseVector
-from discreet.dp.threshold_test import ThresholdTest
-from discreet.dp.unbounded import UnboundedMedian, private_mean_unbounded, private_median_unbounded
+import importlib
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AboveThreshold",
-    "Answer",
-    "Bins",
-    "Boolean",
-    "Budget",
-    "Category",
-    "Charge",
-    "Date",
-    "Datetime",
-    "DiscreteGaussian",
-    "Estimate",
-    "Exact",
-    "Explanation",
-    "Exponential",
-    "Family",
-    "Gap",
-    "GapEstimate",
-    "GapLaw",
-    "Gaussian",
-    "HitValue",
-    "Integer",
-    "Laplace",
-    "Law",
-    "LogisticSparseVector",
-    "Loss",
-    "Mechanism",
-    "MetricExponential",
-    "Neighbours",
-    "NoiseChoice",
-    "NoisyMax",
-    "NoisyTopK",
-    "NumericSparse",
-    "Permit",
-    "PermuteAndFlip",
-    "PrivacyFilter",
-    "ProposeTestRelease",
-    "QuantileChoice",
-    "QuantileMechanism",
-    "RandomizedResponse",
-    "Real",
-    "ReleasedScale",
-    "ScaleBound",
-    "Sensitivity",
-    "Settlement",
-    "SmoothExact",
-    "SmoothNoise",
-    "Sparse",
-    "SparseChoice",
-    "SparseVector",
-    "Split",
-    "TestedExact",
-    "Text",
-    "ThresholdTest",
-    "UNSTABLE",
-    "UnboundedMedian",
-    "Universe",
-    "Utility",
-    "best_quantile",
-    "best_sparse_vector",
-    "cheapest_noise",
-    "compose",
-    "composition",
-    "local_sensitivity",
-    "private_mean_unbounded",
-    "private_median",
-    "private_median_unbounded",
-    "private_quantile",
-    "simulate",
-    "smooth_sensitivity",
-    "splitting",
-]
+# The public names, each with the module that has it; one that stands for itself is a module. Nothing is loaded before
+# use: whoever draws Laplace noise does not wait for the sparse vector.
+_WHERE = {
+    "AboveThreshold": "above_threshold",
+    "Answer": "propose_test_release",
+    "Bins": "domain",
+    "Boolean": "domain",
+    "Budget": "filter",
+    "Category": "domain",
+    "Charge": "filter",
+    "Date": "domain",
+    "Datetime": "domain",
+    "DiscreteGaussian": "discrete_gaussian",
+    "Estimate": "randomized_response",
+    "Exact": "private",
+    "Explanation": "explain",
+    "Exponential": "exponential",
+    "Family": "standard_sparse_vector",
+    "Gap": "gap",
+    "GapEstimate": "gap_estimate",
+    "GapLaw": "gap",
+    "Gaussian": "gaussian",
+    "HitValue": "hit_value",
+    "Integer": "domain",
+    "Laplace": "laplace",
+    "Law": "law",
+    "LogisticSparseVector": "logistic_sparse_vector",
+    "Loss": "loss",
+    "Mechanism": "mechanism",
+    "MetricExponential": "exponential",
+    "Neighbours": "neighbours",
+    "NoiseChoice": "noise_choice",
+    "NoisyMax": "noisy_max",
+    "NoisyTopK": "noisy_max",
+    "NumericSparse": "sparse_vector",
+    "Permit": "private",
+    "PermuteAndFlip": "permute_and_flip",
+    "PrivacyFilter": "filter",
+    "ProposeTestRelease": "propose_test_release",
+    "QuantileChoice": "quantile_choice",
+    "QuantileMechanism": "quantiles",
+    "RandomizedResponse": "randomized_response",
+    "Real": "domain",
+    "ReleasedScale": "scale_bound",
+    "ScaleBound": "scale_bound",
+    "Sensitivity": "sensitivity",
+    "Settlement": "filter",
+    "SmoothExact": "smooth_exact",
+    "SmoothNoise": "smooth_noise",
+    "Sparse": "sparse_vector",
+    "SparseChoice": "sparse_choice",
+    "SparseVector": "standard_sparse_vector",
+    "Split": "sparse_vector",
+    "TestedExact": "propose_test_release",
+    "Text": "domain",
+    "ThresholdTest": "threshold_test",
+    "UNSTABLE": "propose_test_release",
+    "UnboundedMedian": "unbounded",
+    "Universe": "domain",
+    "Utility": "exponential",
+    "best_quantile": "quantile_choice",
+    "best_sparse_vector": "sparse_choice",
+    "cheapest_noise": "noise_choice",
+    "compose": "composition",
+    "composition": "composition",
+    "local_sensitivity": "local_sensitivity",
+    "private_mean_unbounded": "unbounded",
+    "private_median": "quantiles",
+    "private_median_unbounded": "unbounded",
+    "private_quantile": "quantiles",
+    "simulate": "mechanism",
+    "smooth_sensitivity": "smooth_sensitivity",
+    "splitting": "splitting",
+}
+
+if TYPE_CHECKING:
+    from discreet.dp import composition as composition
+    from discreet.dp import local_sensitivity as local_sensitivity
+    from discreet.dp import smooth_sensitivity as smooth_sensitivity
+    from discreet.dp import splitting as splitting
+    from discreet.dp.above_threshold import AboveThreshold as AboveThreshold
+    from discreet.dp.composition import compose as compose
+    from discreet.dp.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+    from discreet.dp.domain import Bins as Bins
+    from discreet.dp.domain import Boolean as Boolean
+    from discreet.dp.domain import Category as Category
+    from discreet.dp.domain import Date as Date
+    from discreet.dp.domain import Datetime as Datetime
+    from discreet.dp.domain import Integer as Integer
+    from discreet.dp.domain import Real as Real
+    from discreet.dp.domain import Text as Text
+    from discreet.dp.domain import Universe as Universe
+    from discreet.dp.explain import Explanation as Explanation
+    from discreet.dp.exponential import Exponential as Exponential
+    from discreet.dp.exponential import MetricExponential as MetricExponential
+    from discreet.dp.exponential import Utility as Utility
+    from discreet.dp.filter import Budget as Budget
+    from discreet.dp.filter import Charge as Charge
+    from discreet.dp.filter import PrivacyFilter as PrivacyFilter
+    from discreet.dp.filter import Settlement as Settlement
+    from discreet.dp.gap import Gap as Gap
+    from discreet.dp.gap import GapLaw as GapLaw
+    from discreet.dp.gap_estimate import GapEstimate as GapEstimate
+    from discreet.dp.gaussian import Gaussian as Gaussian
+    from discreet.dp.hit_value import HitValue as HitValue
+    from discreet.dp.laplace import Laplace as Laplace
+    from discreet.dp.law import Law as Law
+    from discreet.dp.logistic_sparse_vector import LogisticSparseVector as LogisticSparseVector
+    from discreet.dp.loss import Loss as Loss
+    from discreet.dp.mechanism import Mechanism as Mechanism
+    from discreet.dp.mechanism import simulate as simulate
+    from discreet.dp.neighbours import Neighbours as Neighbours
+    from discreet.dp.noise_choice import NoiseChoice as NoiseChoice
+    from discreet.dp.noise_choice import cheapest_noise as cheapest_noise
+    from discreet.dp.noisy_max import NoisyMax as NoisyMax
+    from discreet.dp.noisy_max import NoisyTopK as NoisyTopK
+    from discreet.dp.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+    from discreet.dp.private import Exact as Exact
+    from discreet.dp.private import Permit as Permit
+    from discreet.dp.propose_test_release import UNSTABLE as UNSTABLE
+    from discreet.dp.propose_test_release import Answer as Answer
+    from discreet.dp.propose_test_release import ProposeTestRelease as ProposeTestRelease
+    from discreet.dp.propose_test_release import TestedExact as TestedExact
+    from discreet.dp.quantile_choice import QuantileChoice as QuantileChoice
+    from discreet.dp.quantile_choice import best_quantile as best_quantile
+    from discreet.dp.quantiles import QuantileMechanism as QuantileMechanism
+    from discreet.dp.quantiles import private_median as private_median
+    from discreet.dp.quantiles import private_quantile as private_quantile
+    from discreet.dp.randomized_response import Estimate as Estimate
+    from discreet.dp.randomized_response import RandomizedResponse as RandomizedResponse
+    from discreet.dp.scale_bound import ReleasedScale as ReleasedScale
+    from discreet.dp.scale_bound import ScaleBound as ScaleBound
+    from discreet.dp.sensitivity import Sensitivity as Sensitivity
+    from discreet.dp.smooth_exact import SmoothExact as SmoothExact
+    from discreet.dp.smooth_noise import SmoothNoise as SmoothNoise
+    from discreet.dp.sparse_choice import SparseChoice as SparseChoice
+    from discreet.dp.sparse_choice import best_sparse_vector as best_sparse_vector
+    from discreet.dp.sparse_vector import NumericSparse as NumericSparse
+    from discreet.dp.sparse_vector import Sparse as Sparse
+    from discreet.dp.sparse_vector import Split as Split
+    from discreet.dp.standard_sparse_vector import Family as Family
+    from discreet.dp.standard_sparse_vector import SparseVector as SparseVector
+    from discreet.dp.threshold_test import ThresholdTest as ThresholdTest
+    from discreet.dp.unbounded import UnboundedMedian as UnboundedMedian
+    from discreet.dp.unbounded import private_mean_unbounded as private_mean_unbounded
+    from discreet.dp.unbounded import private_median_unbounded as private_median_unbounded
+else:
+    __all__ = list(_WHERE)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_WHERE[name]}")
+    found: object = module if _WHERE[name] == name else getattr(module, name)
+    globals()[name] = found  # the next use does not come here
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*_WHERE]
