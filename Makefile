@@ -9,6 +9,9 @@ VENV := .venv
 OPENDP := .venv-opendp
 DP_ACCOUNTING := .venv-dp-accounting
 DIFFPRIVLIB := .venv-diffprivlib
+OPENDP_MBI := .venv-opendp-mbi
+SMARTNOISE := .venv-smartnoise
+MBI := .venv-mbi
 PIP := -m pip -qq --disable-pip-version-check --no-input install
 LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
@@ -60,9 +63,13 @@ lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgr
 	@$(LOCK) --group bench-opendp -o requirements-bench-opendp.lock
 	@$(LOCK) --group bench-dp-accounting -o requirements-bench-dp-accounting.lock
 	@$(LOCK) --group bench-diffprivlib -o requirements-bench-diffprivlib.lock
+	@$(LOCK) --group bench-opendp-mbi -o requirements-bench-opendp-mbi.lock
+	@$(LOCK) --group bench-smartnoise -o requirements-bench-smartnoise.lock
+	@$(LOCK) --group bench-mbi -o requirements-bench-mbi.lock
 
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) $(OPENDP) $(DP_ACCOUNTING) $(DIFFPRIVLIB) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OPENDP) $(DP_ACCOUNTING) $(DIFFPRIVLIB) $(OPENDP_MBI) $(SMARTNOISE) $(MBI) build dist
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The first interpreter that runs and is new enough: $(PYTHON), then the versions by name.
