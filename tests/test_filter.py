@@ -1,6 +1,7 @@
 """`filter`: an adaptive session never spends more than its budget, in any order and under any number of threads."""
 
 import random
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -212,9 +213,47 @@ class TestReserve:
         session = dp.PrivacyFilter(dp.Budget(epsilon=1))
         permit = session.reserve(dp.Loss.pure(epsilon="0.6"))
         assert (permit.left, session.spent.amount) == (Fraction(3, 5), Fraction(3, 5))
-        with pytest.raises(BudgetExceeded, match=r"60\.0000% of the budget and 40\.0000% is left"):
+        with pytest.raises(BudgetExceeded, match=r"costs 60 % of the budget and 40 % is left"):
             session.reserve(dp.Loss.pure(epsilon="0.6"))
         assert session.spent.amount == Fraction(3, 5)
+
+    @pytest.mark.parametrize(
+        ("spent", "asked", "said"),
+        [
+            ("1/3", 1, "costs 100 % of the budget and 66.6666 % is left"),
+            ("0.5", "0.5000000001", "costs 50.0001 % of the budget and 50 % is left"),
+            ("0.9999999999", "2e-10", "costs 2e-8 % of the budget and 1e-8 % is left"),
+            (1, "1/300000000000", "costs 3.33334e-10 % of the budget and 0 % is left"),
+        ],
+    )
+    def test_what_is_asked_is_rounded_up_and_what_is_left_down(self, spent: object, asked: object, said: str) -> None:
+        """Rounded to the nearest, a question could be refused that seems to fit."""
+        session = dp.PrivacyFilter(dp.Budget(epsilon=1))
+        assert session.admit(dp.Loss.pure(epsilon=spent))
+        with pytest.raises(BudgetExceeded, match=re.escape(said)):
+            session.reserve(dp.Loss.pure(epsilon=asked))
+
+    def test_what_has_no_price_here_is_refused_with_what_has(self) -> None:
+        leak, normal = dp.Loss.approximate(epsilon="0.1", delta="1e-12"), dp.Loss.gaussian(mu="0.1")
+        for budget, loss, instead in (
+            (dp.Budget(epsilon=1), normal, "An epsilon without a delta has a price here, as Laplace noise has"),
+            (dp.Budget(rho=1), leak, "A rho without a delta has a price here"),
+            (REFERENCE, leak, "a delta of its own is paid from Budget(epsilon=, delta=, delta_add=)"),
+            (
+                dp.Budget(epsilon=1, delta="1e-9", delta_add="1e-10"),
+                dp.Loss.nonprivate(),
+                "A Renyi divergence of order 35.1 has a price here.",
+            ),
+        ):
+            with pytest.raises(BudgetExceeded, match=re.escape(instead)):
+                dp.PrivacyFilter(budget).reserve(loss)
+
+    def test_a_filter_has_a_budget_and_starts_from_a_charge(self) -> None:
+        for junk in (1, None, "1", dp.Loss.pure(epsilon=1)):
+            with pytest.raises(InvalidParameter, match=r"PrivacyFilter\(dp\.Budget\(epsilon=1\)\)"):
+                dp.PrivacyFilter(junk)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="Charge"):
+            dp.PrivacyFilter(REFERENCE, spent=0)  # type: ignore[arg-type]
 
     def test_what_has_no_price_is_refused(self) -> None:
         for budget in (dp.Budget(epsilon=1), REFERENCE, dp.Budget(rho=1)):

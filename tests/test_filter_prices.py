@@ -140,6 +140,10 @@ class TestBudget:
         with pytest.raises(InvalidParameter):
             dp.Budget(epsilon=1, delta="1e-6", delta_add=bad)
 
+    def test_a_refusal_shows_what_was_typed(self) -> None:
+        with pytest.raises(InvalidParameter, match=r"got 1\.5"):
+            dp.Budget(epsilon=1, delta=1.5)
+
     def test_a_budget_is_stated_in_one_currency(self) -> None:
         for wrong in ({}, {"epsilon": 1, "rho": 1}, {"rho": 1, "delta": "1e-9"}, {"rho": 1, "delta_add": "1e-9"}):
             with pytest.raises(InvalidParameter):

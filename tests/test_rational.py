@@ -114,6 +114,15 @@ def test_each_range_refuses_what_lies_outside_and_takes_its_edge() -> None:
                 reader(value, "x")
 
 
+@pytest.mark.parametrize("value", [-(10**2000), "-1e400", Fraction(-1, 10**2000)])
+@pytest.mark.parametrize("reader", [positive, non_negative, probability, positive_integer])
+def test_a_refusal_is_short_however_long_the_number(reader: object, value: object) -> None:
+    assert callable(reader)
+    with pytest.raises(InvalidParameter) as refused:
+        reader(value, "epsilon")
+    assert len(str(refused.value)) < 120
+
+
 def check_up(up: object, value: Fraction) -> None:
     """The least float whose decimal is at least the value."""
     assert callable(up)

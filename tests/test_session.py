@@ -322,7 +322,7 @@ class TestErrorsAreOutputs:
         asked = session()
         asked.sql(Q, epsilon="0.9")
         with pytest.raises(
-            dc.BudgetExceeded, match=r"20\.0000% of the budget.*Ask with epsilon=0\.1 or less"
+            dc.BudgetExceeded, match=r"costs 20 % of the budget and 10 % is left.*Ask with epsilon=0\.1 or less"
         ) as caught:
             asked.sql("SELECT COUNT(*) FROM t", epsilon="0.2")
         assert caught.value.__cause__ is None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -86,7 +87,7 @@ class Budget:
             raise InvalidParameter("a Budget has exactly one of epsilon= and rho=.")
         share, added = non_negative(delta, "delta"), non_negative(delta_add, "delta_add")
         if share:
-            probability(share, "delta")
+            probability(delta, "delta")
         if rho is not None and share:
             raise InvalidParameter("a Budget in rho has no delta; write Budget(epsilon=, delta=) for that promise.")
         if added and not added < share:
@@ -169,6 +170,16 @@ class Budget:
 
         return explain(self, delta=probability(delta, "delta"))
 
+    @property
+    def instead(self) -> str:
+        """What has a price in this currency."""
+        if self.rho is not None:
+            return "A rho without a delta has a price here, as Gaussian and Laplace noise have."
+        if self.is_pure:
+            return "An epsilon without a delta has a price here, as Laplace noise has; or give the budget a delta."
+        added = "" if self.delta_add else "; a delta of its own is paid from Budget(epsilon=, delta=, delta_add=)"
+        return f"A Renyi divergence of order {float(self.order):g} has a price here{added}."
+
     def share(self, charge: Charge) -> Fraction:
         """Return the part of the budget that a charge takes: 1 for the whole, and additive in each account."""
         parts = [charge.amount / self.cap.amount]
@@ -186,6 +197,13 @@ def _without_delta(loss: Loss) -> tuple[Loss, Fraction]:
         delta = sum((count * added for count, _, added in pieces), start=Fraction(0))
         return LossSum(tuple((count, part) for count, part, _ in pieces)), delta
     return loss, Fraction(0)
+
+
+def _percent(share: Fraction, rounding: str) -> str:
+    """Return a share in per cent, to six digits, rounded as it is told."""
+    context = Context(prec=6, rounding=rounding)
+    percent = context.divide(Decimal(100 * share.numerator), Decimal(share.denominator)).normalize(context)
+    return f"{percent:f} %" if percent == 0 or percent.adjusted() > -6 else f"{percent:e} %"
 
 
 def _pure(loss: Loss) -> Fraction | float:
@@ -218,6 +236,12 @@ class PrivacyFilter:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _open: dict[int, tuple[Permit, Settlement]] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Budget) or not isinstance(self.spent, Charge):
+            raise InvalidParameter(
+                "a filter has a budget, dp.PrivacyFilter(dp.Budget(epsilon=1)), and may start from a dp.Charge."
+            )
+
     def admit(self, loss: Loss) -> bool:
         """Spend a loss if all of it fits, and say whether it did."""
         return self._spend(self.budget.charge(loss))
@@ -227,7 +251,7 @@ class PrivacyFilter:
         charge = self.budget.charge(loss)
         if charge is None:
             raise BudgetExceeded(
-                f"this budget admits no release with such a loss, at any price. {loss.instead}".rstrip()
+                f"this budget admits no release with such a loss, at any price. {loss.instead or self.budget.instead}"
             )
         if not self._spend(charge):
             raise BudgetExceeded(self.refusal(charge))
@@ -248,7 +272,8 @@ class PrivacyFilter:
     def refusal(self, charge: Charge) -> str:
         """Return the sentence that refuses a charge, in shares of the budget."""
         asked, left = self.budget.share(charge), 1 - self.budget.share(self.spent)
-        return f"the question costs {float(asked):.4%} of the budget and {float(left):.4%} is left."
+        asked_up, left_down = _percent(asked, ROUND_CEILING), _percent(left, ROUND_FLOOR)
+        return f"the question costs {asked_up} of the budget and {left_down} is left."
 
     def _spend(self, charge: Charge | None) -> bool:
         if charge is None:

@@ -52,7 +52,7 @@ def positive(value: Number, name: str) -> Fraction:
     """Return the rational that the user wrote, refused unless it is above zero."""
     number = rational(value, name)
     if number <= 0:
-        raise InvalidParameter(f"{name} is above 0; got {value!r}.")
+        raise InvalidParameter(f"{name} is above 0; got {value!r:.60}.")
     return number
 
 
@@ -60,7 +60,7 @@ def non_negative(value: Number, name: str) -> Fraction:
     """Return the rational that the user wrote, refused if it is below zero."""
     number = rational(value, name)
     if number < 0:
-        raise InvalidParameter(f"{name} is at least 0; got {value!r}.")
+        raise InvalidParameter(f"{name} is at least 0; got {value!r:.60}.")
     return number
 
 
@@ -68,7 +68,7 @@ def probability(value: Number, name: str) -> Fraction:
     """Return the rational that the user wrote, refused unless it lies strictly between zero and one."""
     number = rational(value, name)
     if not 0 < number < 1:
-        raise InvalidParameter(f"{name} lies strictly between 0 and 1; got {value!r}.")
+        raise InvalidParameter(f"{name} lies strictly between 0 and 1; got {value!r:.60}.")
     return number
 
 
@@ -76,7 +76,7 @@ def positive_integer(value: int, name: str) -> int:
     """Return a whole number of at least one, refused otherwise."""
     number = rational(value, name)
     if number.denominator != 1 or number < 1:
-        raise InvalidParameter(f"{name} is a whole number of at least 1; got {value!r}.")
+        raise InvalidParameter(f"{name} is a whole number of at least 1; got {value!r:.60}.")
     return int(number)
 
 
