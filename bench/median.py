@@ -131,7 +131,6 @@ class Medians:
         for sample in self.samples:
             methods: dict[str, Ask] = {
                 "exponential": partial(ours, sample, "exponential", 2 * self.calls, 0),
-                "smooth, pure": partial(ours, sample, "smooth", 2 * self.calls, 0),
                 "smooth": partial(ours, sample, "smooth", 2 * self.calls, DELTA),
                 "propose-test-release": partial(
                     ours, sample, "propose-test-release", 2 * self.calls, DELTA, proposals["propose-test-release"]
@@ -149,7 +148,7 @@ class Medians:
         typical = {name: float(errors.mean()) for name, errors in seen.items()}
         best = self.forecast.best.method
         globally = typical.pop("Laplace on global sensitivity")
-        for name in ("exponential", "smooth, pure", "smooth", "propose-test-release"):
+        for name in ("exponential", "smooth", "propose-test-release"):
             error = typical.pop(name)
             verdict = ("pass" if OF_GLOBAL * error <= globally else "MISS") if name == best else ""
             aim = f"1/{OF_GLOBAL} or less" if name == best else f"1/{globally / error:,.0f}"

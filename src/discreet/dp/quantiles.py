@@ -185,7 +185,8 @@ def private_quantile(
     """Return the quantile q of data clamped to public bounds, or UNSTABLE if it is proposed and tested.
 
     Guarantee: (epsilon, delta)-DP for `neighbours`, by any method; epsilon-DP by the exponential mechanism, and by
-      smooth sensitivity with delta = 0. The caller must ensure that bounds, step, method and proposal are public.
+      smooth sensitivity with delta = 0 (with a delta it takes the noise that is nearer, see `smooth_noise`). The caller
+      must ensure that bounds, step, method and proposal are public.
     Source: `QuantileMechanism`, `SmoothNoise` with `smooth_sensitivity`, `ProposeTestRelease` with `local_sensitivity`.
 
     >>> from discreet import dp
@@ -255,11 +256,21 @@ def private_median(
 
 
 def smooth_noise(*, neighbours: Neighbours, epsilon: Number, delta: Number, step: Number) -> SmoothNoise:
-    """Return the noise for a smooth bound: pure without a delta, Laplace with one."""
+    """Return the noise for a smooth bound: pure, or Laplace if there is a delta and 19 of 20 answers gain by it.
+
+    The smooth bound of evenly spread rows is in proportion to 1 / beta, and pure noise has the greater beta: for a
+    small delta so much greater that it makes up for heavier tails.
+    """
     miss = _delta(delta)
-    if not miss:
-        return SmoothNoise(neighbours=neighbours, epsilon=epsilon, step=step)
-    return SmoothNoise(neighbours=neighbours, epsilon=epsilon, delta=miss, noise="laplace", step=step)
+    offers = [SmoothNoise(neighbours=neighbours, epsilon=epsilon, step=step)]
+    if miss:
+        offers.append(SmoothNoise(neighbours=neighbours, epsilon=epsilon, delta=miss, noise="laplace", step=step))
+    return min(offers, key=_typical)
+
+
+def _typical(noise: SmoothNoise) -> Fraction:
+    """Return what 19 of 20 answers keep to, where the smooth bound is 1 / beta."""
+    return noise.scale * at_most(lambda: noise.law.quantile(ball(Fraction(1, 20)))) / noise.beta
 
 
 def _delta(delta: Number) -> Fraction:
