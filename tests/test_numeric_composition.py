@@ -18,6 +18,8 @@ from tests.accounting import exact, log_uniform, mp, mpf, precise, responses_and
 from tests.broken import composition as broken
 from tests.closed_forms import response_delta
 from tests.compositions import (
+    CLOSE,
+    LEAST,
     Compose,
     Releases,
     check_compositions,
@@ -77,6 +79,8 @@ class TestErrorsAreBounded:
         source = random.Random(3)
         for _ in range(count):
             releases = random_releases(source)
+            if not releases.pure:
+                continue
             releases = Releases(releases.pure, releases.unit, releases.mu * source.randint(0, 1))
             law = LossLaw(tuple((c, k * releases.unit) for c, k in releases.pure), releases.mu**2)
             for _ in range(4):
@@ -147,6 +151,35 @@ def test_extreme_sequences(compose: Compose, name: str) -> None:
     for share in (F(1, 100), F(1, 2), F(9, 10), 1 - F(1, 10**3), 1 - F(1, 10**6)):
         epsilon = share * (releases.most + 10 * releases.mu)
         assert not real(found.delta(epsilon=epsilon)) < releases.delta(epsilon)
+
+
+def check_narrow_noise(compose: Compose) -> None:
+    """Around the greatest sum of a few releases, normal noise alone decides: at most 1 % above the truth there."""
+    for pure in (((1, 16),), ((2, 2), (1, 1)), ((1, 23), (6, 1), (1, 9)), ((20, 3), (20, 2))):
+        for share in ("0.3", "1e-5") if sized(1, 0) else ("0.3", "1e-2", "1e-3", "1e-5"):
+            each = Releases(pure, F("0.01"))
+            releases = Releases(pure, each.unit, F(share) * each.unit)
+            found = compose(releases.losses)
+            for widths in (-15, -2, 0, F(1, 2), 4, 9, 15):
+                epsilon = releases.most + widths * releases.mu
+                truth, claimed = releases.delta(epsilon), real(found.delta(epsilon=epsilon))
+                assert not claimed < truth
+                assert not claimed > truth * real(CLOSE) + LEAST, (releases, epsilon, claimed, truth)
+                delta = F(float(truth))
+                least = found.epsilon(delta=delta)
+                assert not releases.delta(least) > real(delta)
+                assert least <= float(epsilon + releases.mu / 100), (releases, epsilon, least)
+
+
+@pytest.mark.parametrize("compose", [numeric, dp.compose])
+def test_noise_much_narrower_than_a_cell_of_the_grid(compose: Compose) -> None:
+    check_narrow_noise(compose)
+
+
+def test_by_the_grid_alone_it_is_far_above() -> None:
+    with pytest.raises(AssertionError):
+        check_narrow_noise(broken.on_the_grid)
+    check_compositions(broken.on_the_grid, count=sized(30, 300), seed=1, close=False)  # and never below
 
 
 @pytest.mark.parametrize("count", [1_000, sized(20_000, 100_000)])

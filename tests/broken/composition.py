@@ -88,6 +88,17 @@ def unbounded_rounding(losses: Sequence[dp.Loss]) -> Fourier:
     return Fourier(tuple(losses))
 
 
+class OnTheGrid(LossLaw):
+    """However few the values are, they are moved to a grid: never too low, and far too high beyond the last of them."""
+
+    _enumerated = None
+
+
+def on_the_grid(losses: Sequence[dp.Loss]) -> LossLaw:
+    law = dp.composition.numeric(losses)
+    return OnTheGrid(law.epsilons, law.mu_squared, law.lost) if law.epsilons else law
+
+
 def without_error(law: LossLaw, tilt: float, epsilon: float) -> float:
     """Ours at one tilt, without what rounding, aliasing and dropped frequencies may add."""
     return replace(law._tilted(tilt), error=0.0).delta(epsilon)

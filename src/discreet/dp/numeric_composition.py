@@ -7,7 +7,8 @@ independent grid variables: one product of characteristic functions.
 
 Two things make it exact where it matters. The law is tilted by exp(lambda l) first, so that the part that decides delta
 is the bulk of it and errors are relative. And a frequency is dropped once the product has fallen below 2^-100, which
-bounds what it could still add, so a thousand different releases cost little more than one.
+bounds what it could still add, so a thousand different releases cost little more than one. A sum with few values needs
+neither grid nor tilt: beside normal noise much narrower than a grid cell, its values are what decides.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from discreet.dp.rational import Number, float_up, non_negative, probability
 from discreet.dp.tilted_law import Reals, Tilted, log_most
 
+_FEW_ATOMS = 4096  # as quick to enumerate as to transform
 _CELLS_PER_STEP = 64  # grid cells in the root mean square of the losses: the grid adds 2^-14 of the variance
 _MOST_CELLS = 1 << 19
 _NEGLIGIBLE = 2.0**-100  # of a characteristic function
@@ -59,9 +61,7 @@ class LossLaw:
         kept, wanted = 0.0, non_negative(epsilon, "epsilon")
         if self.mu_squared != 0 or wanted < self._sum:
             at = below(wanted)
-            best = self._best_tilt(at)
-            tilts = {best, min(best, self._steepest)}
-            kept = 1.0 if self._is_extreme else min(self._tilted(tilt).delta(at) for tilt in tilts)
+            kept = 1.0 if self._is_extreme else min(law.delta(at) for law in self._laws_at(at))
         return float_up(self.lost + (1 - self.lost) * Fraction(kept))
 
     def epsilon(self, *, delta: Number) -> float:
@@ -73,6 +73,8 @@ class LossLaw:
         kept = below((wanted - self.lost) / (1 - self.lost))
         if kept <= 0 or self._is_extreme:
             return high
+        if self._enumerated is not None:
+            return float_up(Fraction(self._enumerated.epsilon(kept, min(high, self._renyi_epsilon(kept)[0]))))
         proved, tilt = self._renyi_epsilon(kept)
         high = min(high, proved)
         for _ in range(_ROUNDS):
@@ -142,11 +144,24 @@ class LossLaw:
     def _best_tilt(self, epsilon: float) -> float:
         return min(self._tilts, key=lambda t: self.log_moment(t) - t * epsilon - math.log1p(t))
 
+    def _laws_at(self, epsilon: float) -> list[Tilted]:
+        """Return laws of which each bounds delta at this epsilon."""
+        if self._enumerated is not None:
+            return [self._enumerated]
+        best = self._best_tilt(epsilon)
+        return [self._tilted(tilt) for tilt in {best, min(best, self._steepest)}]
+
+    @cached_property
+    def _enumerated(self) -> Tilted | None:
+        """The law by its atoms, where they are few."""
+        if math.prod(count + 1 for count, _ in self.epsilons) > _FEW_ATOMS:
+            return None
+        losses, logs = _atoms(self.releases)
+        return Tilted(0.0, losses, logs, 0.0, self._floats[2], 0.0, self._relative_error(0.0, 0.0))
+
     def _tilted(self, tilt: float) -> Tilted:
         counts, e, mu_squared = self._floats
         spread = math.sqrt(float(counts @ (e * e)))
-        if spread == 0:
-            return Tilted(tilt, np.zeros(1), np.zeros(1), 0.0, mu_squared, 0.0, _FUDGE)
         total = float(counts.sum())
         if (
             64 * 61 * math.log(2) * total > _MOST_CELLS**2
@@ -172,6 +187,20 @@ class LossLaw:
         counts, e, mu_squared = self._floats
         exponents = counts @ (1 + (tilt + 1) * (e + step)) + (tilt + 1) ** 2 * mu_squared
         return _FUDGE + math.expm1(min(_EXPONENT * float(exponents), 700.0))
+
+
+def _atoms(releases: Sequence[tuple[int, Fraction]]) -> tuple[Reals, Reals]:
+    """Return every loss, rounded up and in increasing order, and ln of its mass under P."""
+    unit = math.lcm(*(e.denominator for _, e in releases))
+    places, logs = [0], np.zeros(1)
+    for count, e in releases:
+        likely = -math.log1p(math.exp(-float(e)))
+        step, rare = int(e * unit), likely - float(e)
+        each = [math.log(math.comb(count, i)) + i * likely + (count - i) * rare for i in range(count + 1)]
+        places = [place + (2 * i - count) * step for place in places for i in range(count + 1)]
+        logs = np.add.outer(logs, each).ravel()
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return np.array([math.nextafter(places[i] / unit, math.inf) for i in order]), logs[order]
 
 
 def _split(e: Fraction, step: Fraction) -> tuple[int, Reals]:
