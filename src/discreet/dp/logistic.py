@@ -79,8 +79,14 @@ def coins(stream: Stream, steps: Integers, slope: Fraction) -> Coins:
 
 def coin(stream: Stream, steps: int, slope: Fraction) -> bool:
     """Return one such coin."""
-    word = np.array([stream.integer(64)], dtype=np.uint64)
-    places = np.array([min(abs(steps), _HUGE)], dtype=np.float64) * float(slope)
+    bits, size = stream.integer(64), min(abs(steps), _HUGE) * float(slope)
+    low, high = _lists()
+    cell = int(min(size, _NEAR) * _FINE)
+    if bits >> 48 < low[cell]:
+        return steps < 0
+    if bits >> 48 >= high[cell]:
+        return steps >= 0
+    word, places = np.array([bits], dtype=np.uint64), np.array([size], dtype=np.float64)
     against = _against(stream, lambda _: steps, places, word, slope)
     return bool(against[0]) != (steps >= 0)
 
@@ -159,6 +165,13 @@ def _cells() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     high = np.ceil(most / (1 + most) * 2**16 * (1 + _MARGIN))
     low[-1] = 0  # the last cell has no end
     return low.astype(np.uint16), high.astype(np.uint16)
+
+
+@lru_cache(maxsize=1)
+def _lists() -> tuple[list[int], list[int]]:
+    """Return the same as lists, which are faster to look up one by one."""
+    low, high = _cells()
+    return low.tolist(), high.tolist()
 
 
 def _against(stream: Stream, steps: Callable[[int], int], exponents: Reals, words: Words, slope: Fraction) -> Coins:
