@@ -16,7 +16,8 @@ PIP := -m pip -qq --disable-pip-version-check --no-input install
 LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo test test-full format lock bench-noise bench-accounting bench-selection bench-sparse bench-median clean
+.PHONY: help demo test test-full format pictures lock bench-noise bench-accounting bench-selection bench-sparse bench-median bench-offline \
+	clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -36,6 +37,9 @@ test-full:  ## the same at full sample sizes
 format: $(VENV)/.test  ## put the code in the form that make test wants
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format .
 
+pictures: $(VENV)/.test  ## draw the pictures of the guides again
+	@PYTHONPATH=. $(VENV)/bin/python docs/draw.py
+
 bench-noise: $(VENV)/.test $(OPENDP)/.peer  ## speed of the noise, against OpenDP and NumPy
 	$(VENV)/bin/python bench/noise.py --peer-python $(OPENDP)/bin/python
 
@@ -51,6 +55,11 @@ bench-sparse: $(VENV)/.test $(OPENDP)/.peer  ## watching a stream for values abo
 
 bench-median: $(VENV)/.test $(OPENDP)/.peer $(DIFFPRIVLIB)/.peer  ## private medians: speed beside sorting, error beside OpenDP and diffprivlib
 	$(VENV)/bin/python bench/median.py --peer-python $(OPENDP)/bin/python --other-python $(DIFFPRIVLIB)/bin/python
+
+# DATA is a folder with nltcs.csv, see bench/data/README.md; OFFLINE is further options, as --peers all --limit 1200.
+bench-offline: $(VENV)/.test $(MBI)/.peer $(OPENDP_MBI)/.peer $(SMARTNOISE)/.peer  ## synthetic tables against OpenDP, SmartNoise and mbi
+	$(VENV)/bin/python bench/offline.py --mbi-python $(MBI)/bin/python --opendp-python $(OPENDP_MBI)/bin/python \
+		--smartnoise-python $(SMARTNOISE)/bin/python $(if $(DATA),--data $(DATA)) $(OFFLINE)
 
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock

@@ -10,6 +10,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -62,13 +63,20 @@ class Peer:
     ) -> None:
         self._process.communicate()
 
-    def ask(self, task: str, **arguments: object) -> Any:
-        """Return the answer to one request."""
+    def ask(self, task: str, *, limit: float | None = None, **arguments: object) -> Any:
+        """Return the answer to one request; a peer that takes more than `limit` seconds is killed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"task": task, **arguments}) + "\n")
         self._process.stdin.flush()
+        alarm = threading.Timer(limit or 0, self._process.kill)
+        before = time.monotonic()
+        if limit is not None:
+            alarm.start()
         line = self._process.stdout.readline()
+        alarm.cancel()
+        if not line and limit is not None and time.monotonic() - before >= limit:
+            raise TimeoutError(f"{task} took more than {limit:g} s.")
         if not line:
             raise RuntimeError(f"the peer stopped at {task} {arguments}; its own message is above.")
         return json.loads(line)
@@ -195,9 +203,10 @@ class Report:
     def show(self) -> None:
         """Print everything, and the bars that are missed."""
         print(f"\n{self.subject}; {_plain(machine())}; {_plain(self.versions)}\n")
-        table(HEADINGS, [row.cells() for row in self.rows])
-        if self.facts:
+        if self.rows:
+            table(HEADINGS, [row.cells() for row in self.rows])
             print()
+        if self.facts:
             table(["figure", "ours", "theirs", "aim", ""], self.facts)
         missed = [
             f"{row.work}, against {row.against}: {_short(row.ratio)}x, bar {row.cells()[BAR]}"

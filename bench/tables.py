@@ -58,6 +58,10 @@ class Table:
         cells = np.ravel_multi_index(tuple(self.rows[:, axis] for axis in axes), shape)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
+    def share(self, axes: Sequence[int]) -> np.ndarray:
+        """Return the part of the rows that falls into each cell of a marginal."""
+        return self.marginal(axes) / len(self.rows)
+
     def select(self, name: str, columns: Sequence[str]) -> Table:
         """Return the table of some columns, in this order."""
         places = [list(self.sizes).index(column) for column in columns]

@@ -1,0 +1,63 @@
+"""Synthesis by OpenDP's AIM and MST, for an environment of its own: a request per line in, an answer out, both JSON.
+
+OpenDP 0.16 fits with mbi 1.1, whose rows depend on each other where the model's columns do not: so both are handed
+back, the rows and the marginals of the model. Each column gets one value more, for what is not declared; it is left out
+of both.
+"""
+
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from itertools import combinations
+
+import numpy as np
+import opendp.prelude as dp
+import polars as pl
+
+dp.enable_features("contrib")
+
+
+def fit(mechanism, rows, sizes, order, rho, out, **_):
+    """Seconds of a fit and of as many rows; the rows and the marginals of the model go to a file."""
+    table = np.load(rows)
+    before = time.perf_counter()
+    context = dp.Context.compositor(
+        data=pl.DataFrame({column: table[:, place] for place, column in enumerate(sizes)}).lazy(),
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(rho=rho),
+    )
+    algorithm = {"AIM": lambda: dp.mbi.AIM(queries=order), "MST": dp.mbi.MST}[mechanism]()
+    keys = {column: list(range(size)) for column, size in sizes.items()}
+    fitted = context.query(rho=rho).select(*sizes).contingency_table(keys=keys, algorithm=algorithm).release()
+    frame = fitted.synthesize(rows=len(table))
+    seconds = time.perf_counter() - before
+    places = {}
+    for column, size in sizes.items():
+        values = fitted.keys[column].to_list()
+        places[column] = [values.index(value) for value in range(size)]
+    marginals = {}
+    for axes in combinations(range(len(sizes)), order):
+        columns = [list(sizes)[axis] for axis in axes]
+        whole = np.asarray(fitted.project(columns))
+        marginals[",".join(map(str, axes))] = whole[np.ix_(*(places[column] for column in columns))]
+    np.savez(out, rows=frame.select(*sizes).drop_nulls().to_numpy().astype(np.int64), **marginals)
+    return {"seconds": seconds}
+
+
+def versions():
+    """What runs here."""
+    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("opendp", "mbi", "jax")}}
+
+
+def main():
+    tasks = {task.__name__: task for task in (fit, versions)}
+    for line in sys.stdin:
+        request = json.loads(line)
+        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Synthesis by SmartNoise Synth's MST, for an environment of its own: a request per line in, an answer out, both JSON.
+
+It fits with mbi 1.1, whose rows depend on each other where the model's columns do not: so both are handed back, the
+rows and the marginals of the model. It takes the exact number of rows for public.
+"""
+
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from snsynth.mst import MSTSynthesizer
+
+
+class Seen(MSTSynthesizer):
+    """MST that remembers which values it measured one by one; the others share one cell of its model evenly."""
+
+    def reverse_data(self, data, supports):
+        self.supports = list(supports.values())
+        return super().reverse_data(data, supports)
+
+
+def spreading(synthesizer, frame):
+    """For each column, the matrix that leads from cells of the model to values as we number them."""
+    codes = np.array([list(row) for row in synthesizer._transformer.transform(frame)])
+    matrices = []
+    for place, column in enumerate(frame.columns):
+        support = synthesizer.supports[place]
+        matrix = np.zeros((int(frame[column].max()) + 1, int(support.sum()) + (not support.all())))
+        numbers = np.cumsum(support) - 1
+        for value, code in set(zip(frame[column], codes[:, place], strict=True)):
+            if support[code]:
+                matrix[value, numbers[code]] = 1
+            else:
+                matrix[value, -1] = 1 / np.sum(~support)
+        matrices.append(matrix)
+    return matrices
+
+
+def fit(mechanism, rows, sizes, order, epsilon, delta, seed, out, **_):
+    """Seconds of a fit and of as many rows; the rows and the marginals of the model go to a file."""
+    assert mechanism == "MST"
+    table = np.load(rows)
+    np.random.seed(seed)
+    before = time.perf_counter()
+    frame = pd.DataFrame(table, columns=list(sizes))
+    synthesizer = Seen(epsilon=epsilon, delta=delta)
+    synthesizer.fit(frame, categorical_columns=list(sizes), preprocessor_eps=0.0)
+    drawn = np.asarray(synthesizer.sample(len(table))).astype(np.int64)
+    seconds = time.perf_counter() - before
+    matrices = spreading(synthesizer, frame)
+    marginals = {}
+    for axes in combinations(range(len(sizes)), order):
+        cells = np.asarray(synthesizer.synthesizer.project([f"col{axis}" for axis in axes]).datavector(flatten=False))
+        cells = reduce(lambda held, axis: np.tensordot(held, matrices[axis], (0, 1)), axes, cells)
+        missing = [(0, list(sizes.values())[axis] - cells.shape[place]) for place, axis in enumerate(axes)]
+        marginals[",".join(map(str, axes))] = np.pad(cells, missing)
+    np.savez(out, rows=drawn, **marginals)
+    return {"seconds": seconds}
+
+
+def versions():
+    """What runs here."""
+    names = ("smartnoise-synth", "mbi", "jax")
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in names}}
+
+
+def main():
+    tasks = {task.__name__: task for task in (fit, versions)}
+    for line in sys.stdin:
+        request = json.loads(line)
+        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
