@@ -13,6 +13,8 @@ PAGES = [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^( *)```python(?P<flag>[^\n]*)\n(?P<code>.*?)^\1```", re.MULTILINE | re.DOTALL)
 NO_RUN = " no-run"
 MOST_NO_RUN = 2  # in all pages together: an example that is not run is an example that rots
+PICTURE = re.compile(r"!\[[^]]*\]\((?P<path>[^)\s]+)\)")
+LARGEST_PICTURE = 100_000  # bytes
 NAMED_FILE = re.compile(r"\b(?:tests|src|docs|bench)/[\w/.-]+\.\w+")
 
 
@@ -38,8 +40,15 @@ def run_blocks(text: str, name: str) -> int:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page shows is drawn by its own code, without a display and not into the repository."""
     monkeypatch.chdir(tmp_path)
-    run_blocks(page.read_text("utf-8"), page.relative_to(ROOT).as_posix())
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    text = page.read_text("utf-8")
+    run_blocks(text, page.relative_to(ROOT).as_posix())
+    for picture in PICTURE.finditer(text):
+        shown = page.parent / picture["path"]
+        assert 0 < shown.stat().st_size < LARGEST_PICTURE
+        assert (tmp_path / shown.name).stat().st_size > 0
 
 
 def test_few_examples_are_excused() -> None:
