@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from discreet.dp import Law
+from discreet.dp import Gaussian, Laplace, Law, Neighbours, Sensitivity
 from discreet.dp.law import smallest
 from discreet.dp.reals import ball
+from discreet.errors import InvalidParameter
 
 F = Fraction
 
@@ -58,3 +59,11 @@ def test_the_smallest_integer_with_a_property(threshold: int) -> None:
     assert smallest(holds) == threshold
     assert min(asked) >= 0
     assert len(asked) <= 2 * threshold.bit_length() + 4
+
+
+@pytest.mark.parametrize("value", [0.5, F(1), "1", None, [1]])
+def test_the_law_of_what_is_no_whole_number_is_refused(value: object) -> None:
+    one = Sensitivity.counting(neighbours=Neighbours.ADD_REMOVE)
+    for mechanism in (Laplace(sensitivity=one, epsilon=1), Gaussian(sensitivity=one, sigma=2)):
+        with pytest.raises(InvalidParameter, match="whole number"):
+            mechanism.law(value)  # type: ignore[arg-type]

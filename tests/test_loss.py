@@ -152,7 +152,7 @@ class TestRdp:
         for orders, values in (([], []), ([1], [1]), (["0.5"], [1]), ([2, 2], [1, 1]), ([2], [-1]), ([2], ["nan"])):
             with pytest.raises(InvalidParameter):
                 dp.Loss.rdp(orders=orders, values=values)
-        with pytest.raises(ValueError, match="zip"):
+        with pytest.raises(InvalidParameter, match="one value for each order; got 2 and 1"):
             dp.Loss.rdp(orders=[2, 3], values=[1])
 
 

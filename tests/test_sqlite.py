@@ -138,7 +138,7 @@ class TestOtherFiles:
         assert ledger.spent == dp.Charge(Fraction(1, 10))
 
     def test_a_directory_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(LedgerError):
+        with pytest.raises(LedgerError, match="is a folder; give a file in it"):
             file_ledger(tmp_path).bind(dataset="t", budget=dp.Budget(epsilon=1))
 
 

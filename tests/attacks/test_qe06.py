@@ -177,3 +177,5 @@ def test_simulate_repeats_and_refuses_what_is_private() -> None:
     exact = dp.Exact(5, sensitivity=COUNTING, unit="row")
     with pytest.raises(InvalidParameter):
         dp.simulate(mechanism, exact, 1, seed=1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=r"a mechanism such as dp\.Laplace, not a int"):
+        dp.simulate(3, 5, 1, seed=1)  # type: ignore[arg-type]

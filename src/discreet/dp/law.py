@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.dp.reals import bounds
+from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from flint import arb
@@ -29,6 +31,12 @@ class Law:
     mass: Callable[[int], arb]
     beyond: Callable[[int], arb]
     support: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            operator.index(self.center)
+        except TypeError:
+            raise InvalidParameter("the exact law is that of the output at a whole number.") from None
 
     def probability(self, outcome: int) -> float:
         """Return P(output = outcome) to the nearest float."""

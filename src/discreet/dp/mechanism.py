@@ -233,5 +233,7 @@ def simulate(mechanism: Mechanism, value: Values, n: int, *, seed: int) -> list[
     """
     if isinstance(value, Exact):
         raise InvalidParameter("simulate takes public values only; a private one is released by open(exact, permit).")
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidParameter(f"simulate draws from a mechanism such as dp.Laplace, not a {type(mechanism).__name__}.")
     stream = randomness._SeededStream(seed)
     return [mechanism._release(value, stream) for _ in range(positive_integer(n, "n"))]

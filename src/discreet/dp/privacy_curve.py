@@ -68,6 +68,8 @@ class Loss:
         """Return the loss of a release with Renyi divergence at most `values[i]` at `orders[i]`."""
         from discreet.dp.loss import Rdp
 
+        if len(orders) != len(values):
+            raise InvalidParameter(f"an RDP curve has one value for each order; got {len(orders)} and {len(values)}.")
         points = sorted((rational(a, "orders"), non_negative(v, "values")) for a, v in zip(orders, values, strict=True))
         if not points or points[0][0] <= 1:
             raise InvalidParameter("an RDP curve needs at least one order, and every order is above 1.")

@@ -38,8 +38,10 @@ class Price:
 
 def _within(error: Number, query: dp.Sensitivity) -> dp.Laplace:
     alpha = positive(error, "within")
-    if alpha < 1:
-        raise InvalidParameter(f"within= is at least 1, because noise is whole numbers; got {error!r:.40}.")
+    if not 1 <= alpha <= GREATEST_SCALE:
+        raise InvalidParameter(
+            f"within= is at least 1, because noise is whole numbers, and at most 2^52; got {error!r:.40}."
+        )
     return dp.Laplace.for_accuracy(alpha=alpha, failure_probability=FAILURE, sensitivity=query)
 
 
@@ -47,8 +49,8 @@ def _at(offered: Number, query: dp.Sensitivity, budget: dp.Budget) -> dp.Laplace
     price = positive(offered, "epsilon")
     if not LEAST_PRICE <= price <= 1 / LEAST_SCALE:
         raise InvalidParameter(
-            f"epsilon={offered!r:.40} buys nothing: below {float_up(LEAST_PRICE):.1g} an answer is all noise, "
-            f"and above {float_down(1 / LEAST_SCALE):g} it has none."
+            f"a price lies between {float_up(LEAST_PRICE):.1g}, below which an answer is all noise, and "
+            f"{float_down(1 / LEAST_SCALE):g}, above which it has none; got epsilon={offered!r:.40}."
         )
     epsilon = budget.price(epsilon=price).epsilon_bound(Fraction(0))  # a pure budget sells pure losses
     if not isinstance(epsilon, Fraction):

@@ -218,16 +218,20 @@ class _Select:
             grouped = [self._column(node) for node in group.expressions]
         selected = [output.column for output in plan.outputs if isinstance(output, Key)]
         for column in (*selected, *grouped):
-            if grouped.count(column) != 1:
-                _refuse(f"column {column!r} stands {grouped.count(column)} times in GROUP BY", "name it there once")
-            if selected.count(column) != 1:
-                _refuse(f"column {column!r} is selected {selected.count(column)} times", "select it once")
+            for times, named, instead in (
+                (grouped.count(column), "in GROUP BY", "name it there once"),
+                (selected.count(column), "selected", "select it once"),
+            ):
+                if times != 1:
+                    _refuse(f"column {column!r} is {f'{named} {times} times' if times else f'not {named}'}", instead)
 
 
 def _called(node: exp.Expr) -> str:
     """Return what to call a node that is refused."""
     from sqlglot import exp
 
+    if type(node) in (exp.Star, exp.Literal):
+        return "*" if type(node) is exp.Star else "a constant"
     if type(node) is exp.Anonymous:
         return f"{str(node.this)[:60]!r}"
     return node.key.upper()[:60]

@@ -162,6 +162,8 @@ class SqliteRows:
 
 def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
     """Return a connection to the file, created if it may be, with all that durability needs read back."""
+    if path.is_dir():
+        raise LedgerError('the path of the ledger is a folder; give a file in it, for instance "visits.ledger".')
     if not path.parent.is_dir():
         raise LedgerError("the folder of the ledger does not exist; create it, or give another path.")
     if not (may_be_new or path.exists()):
