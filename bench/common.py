@@ -52,7 +52,7 @@ class Peer:
 
     def __init__(self, python: str, script: Path) -> None:
         self._process = subprocess.Popen(
-            [python, "-I", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [python, "-I", "-W", "ignore", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def __enter__(self) -> Peer:

@@ -71,7 +71,7 @@ class Believer:
         weights = (self.effects.spread() / np.maximum(self.effects.sizes, 1))[self.effects.owner]
         best, steps, table = math.inf, 0, None
         for step, found in enumerate(self.walk(one), start=1):
-            missed = float(weights @ (self.effects.forward(found.cells) - other) ** 2)
+            missed = float(weights @ (found.statistics - other) ** 2)
             self.progress(step, 2 * _STEPS)
             if missed < best:
                 best, steps, table = missed, step, found
@@ -83,17 +83,17 @@ class Believer:
     def believe(self, measured: Reals, normal: Reals) -> Believed:
         """Return the table, given as many standard normal numbers as were measured; interrupted, the latest one."""
         spread = np.sqrt(self.variances) * normal
-        cells = math.prod(self.effects.shape)
-        latest = Fit(np.full(cells, self.rows / cells), np.zeros(len(measured)), math.inf)
+        nothing, cells = np.zeros(len(measured)), math.prod(self.effects.shape)
+        latest = Fit(nothing, nothing, math.inf, lambda: np.full(cells, self.rows / cells))
         try:
             steps, latest = self.predicting(measured + _THINNED * spread, measured - spread / _THINNED)
-            moved = self.effects.forward(latest.cells)
+            moved = latest.statistics
             for step, found in enumerate(islice(self.walk(measured), steps), start=1):
                 latest = found
                 self.progress(2 * _STEPS - steps + step, 2 * _STEPS)
         except KeyboardInterrupt:  # what was paid for is kept
             return Believed(latest, {}, True)
-        return Believed(latest, self._missed(measured, self.effects.forward(latest.cells), moved, spread), False)
+        return Believed(latest, self._missed(measured, latest.statistics, moved, spread), False)
 
     def _missed(self, measured: Reals, fitted: Reals, moved: Reals, spread: Reals) -> dict[Axes, float]:
         """Return for each clique the root mean square error of its cells, by Stein's unbiased estimate of risk.

@@ -152,9 +152,13 @@ class SharedSums:
 
     def tables(self, array: Array) -> dict[Axes, Array]:
         """Return the marginals over all cliques of an array of finite numbers."""
-        found: list[Array] = [array]
-        for step in self._steps:
-            found.append(_summed(found[step.source].reshape(step.view)))
+        found: dict[int, Array] = {0: array}
+        last = {step.source: number for number, step in enumerate(self._steps)}
+        kept = set(self._places.values())
+        for number, step in enumerate(self._steps):
+            found[step.result] = _summed(found[step.source].reshape(step.view))
+            if last[step.source] == number and step.source not in kept:  # a large one is not held longer than needed
+                del found[step.source]
         dtype = _wide(array)
         return {
             axes: found[self._places[axes]].reshape([self.shape[axis] for axis in axes]).astype(dtype, copy=False)

@@ -38,11 +38,17 @@ class Statistics(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """A table of greatest entropy, with the multipliers that make it."""
+    """A table of greatest entropy, by the multipliers that make it; its cells are made when they are asked for."""
 
-    cells: Reals  # they add up to the number of rows
     multipliers: Reals
+    statistics: Reals  # of the table
     gradient: float  # the root mean square of what is left of the gradient, in units of the noise
+    table: Callable[[], Reals]
+
+    @property
+    def cells(self) -> Reals:
+        """The cells of the table, made anew; they add up to the number of rows."""
+        return self.table()
 
 
 def fit(
@@ -64,23 +70,24 @@ def fit(
     from scipy.optimize import minimize
 
     scale = 1 / np.sqrt(slack + _CURVATURE * curvature)
-    kept: dict[str, Reals] = {}
+
+    def table(multipliers: Reals) -> tuple[float, Reals]:
+        return _table(statistics.adjoint(multipliers), rows, prior)
 
     def dual(scaled: Reals) -> tuple[float, Reals]:
         multipliers = scaled * scale
-        log_total, cells = _table(statistics.adjoint(multipliers), rows, prior)
-        kept["cells"] = cells
+        log_total, cells = table(multipliers)
         moved = multipliers - centre
         gradient = statistics.forward(cells) - measured + slack * moved
         value = rows * log_total - float(multipliers @ measured) + float(slack @ moved**2) / 2
-        kept["gradient"] = gradient
         return value, gradient * scale
 
     options = {"maxiter": rounds, "maxfun": 2 * rounds, "maxcor": _MEMORY, "ftol": 0.0, "gtol": tolerance}
     found = minimize(dual, centre / scale, jac=True, method="L-BFGS-B", options=options)
-    dual(found.x)
-    left = math.sqrt(float(np.mean(kept["gradient"] ** 2 / slack)))
-    return Fit(kept["cells"], found.x * scale, left)
+    multipliers, gradient = found.x * scale, found.jac / scale
+    left = math.sqrt(float(np.mean(gradient**2 / slack)))
+    reached = gradient + measured - slack * (multipliers - centre)
+    return Fit(multipliers, reached, left, lambda: table(multipliers)[1])
 
 
 def _table(theta: Reals, rows: float, prior: Reals | None) -> tuple[float, Reals]:
