@@ -96,6 +96,27 @@ def test_a_bound_that_says_what_it_is_is_held_to_it() -> None:
         paid.release(Bound(2))
 
 
+@pytest.mark.parametrize(
+    "bound", [Bound(77), dp.smooth_sensitivity.median([5, 7], lower=0, upper=77, beta=1, neighbours=REPLACE)]
+)
+def test_a_private_bound_is_no_public_parameter(bound: Fraction) -> None:
+    """Neither an error bar nor anything else that may be shown is made of it, by mistake or not."""
+    one = dp.Sensitivity.counting(neighbours=REPLACE)
+    for parameter in (
+        lambda: noise("polynomial-4").accuracy(failure_probability=F(1, 20), smooth_sensitivity=bound),
+        lambda: noise("polynomial-4", step=bound),
+        lambda: dp.SmoothNoise(neighbours=REPLACE, epsilon=bound, step=1),
+        lambda: dp.ProposeTestRelease(neighbours=REPLACE, proposal=bound, epsilon=1, delta=F(1, 10**6), step=1),
+        lambda: dp.local_sensitivity.median([5, 7], lower=0, upper=77, neighbours=REPLACE).distance(proposal=bound),
+        lambda: dp.Sensitivity(l1=bound, neighbours=REPLACE),
+        lambda: dp.Laplace(sensitivity=one, scale=bound),
+        lambda: dp.AboveThreshold(threshold=bound, sensitivity=one, epsilon=1),
+    ):
+        with pytest.raises(InvalidParameter, match="is public") as caught:
+            parameter()
+        assert str(bound.numerator) not in str(caught.value)
+
+
 class TestRefusals:
     @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, None, "x", True, 51])
     def test_epsilon(self, epsilon: object) -> None:

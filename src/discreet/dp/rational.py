@@ -23,6 +23,10 @@ def rational(value: Number, name: str) -> Fraction:
     """
     if isinstance(value, bool):
         raise InvalidParameter(f"{name} is a number, not {value!r}; write for instance {name}=1.")
+    if isinstance(value, Fraction) and type(value) is not Fraction:
+        raise InvalidParameter(
+            f"{name} is public, and a {type(value).__name__} is a private number: it fits no parameter."
+        )
     if isinstance(value, Fraction | int):
         whole = Fraction(value)
         if max(whole.numerator.bit_length(), whole.denominator.bit_length()) > _MOST_BITS:
