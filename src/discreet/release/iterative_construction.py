@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
@@ -18,7 +17,7 @@ from discreet.dp.private import Exact, Permit
 from discreet.dp.rational import Number, probability
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
-from discreet.errors import InvalidParameter
+from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.release import transcript
 from discreet.release.construction_plan import Calibration, Plan, Planner
 from discreet.release.database_update import DatabaseUpdate, Structure, Tolerates, dense
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
 
 Select: TypeAlias = Callable[[Structure], int]
 Measure: TypeAlias = Callable[[LinearQuery], Fraction]
+Sight: TypeAlias = Callable[[], tuple[Select, Measure]]
+"""Reads the table, and returns the two functions through which alone the loop sees it."""
+
 Progress: TypeAlias = Callable[["Run"], None]
 
 
@@ -116,19 +118,14 @@ class IterativeConstruction:
         calibration: Calibration = Calibration.BEST,
     ) -> None:
         _check(dense(universe), workload, update, distinguisher, loss)
+        if not isinstance(calibration, Calibration):
+            raise InvalidParameter("calibration is release.Calibration.BEST or release.Calibration.NOTES.")
         chance = probability(failure_probability, "failure_probability")
         left = chance - (update.known_rows.failure_probability if update.known_rows is not None else 0)
         if left <= 0:
             raise InvalidParameter("failure_probability is that of the whole, so it is above that of the row count.")
         plan = Planner(update, distinguisher, loss, left, calibration).plan()
-        facts = (
-            universe.shape,
-            len(workload),
-            type(update).__name__,
-            type(distinguisher).__name__,
-            plan,
-            update.known_rows,
-        )
+        facts = (universe, workload, update, type(distinguisher).__name__, plan)
         for name, value in (
             ("universe", universe),
             ("workload", workload),
@@ -136,7 +133,7 @@ class IterativeConstruction:
             ("distinguisher", distinguisher),
             ("plan", plan),
             ("failure_probability", chance),
-            ("_fingerprint", sha256(repr(facts).encode()).hexdigest()),
+            ("_fingerprint", transcript.digest(facts).hex()),
         ):
             object.__setattr__(self, name, value)
 
@@ -156,9 +153,7 @@ class IterativeConstruction:
         `progress` is called with the run so far after each round; what it shows is public, and `run.state()` of it can
         be kept, so that nothing that was paid for is lost.
         """
-        self._check_sensitivity(sensitivity)
-        select, measure = self._private(histogram)
-        return self._go(Run(self, self.update.start(), ()), select, measure, lambda: None, progress)
+        return self._with(Run(self, self.update.start(), ()), histogram, sensitivity, progress)
 
     def resume(
         self, state: bytes, histogram: Array, *, sensitivity: Sensitivity, progress: Progress | None = None
@@ -167,28 +162,29 @@ class IterativeConstruction:
 
         Rounds that are not in the state are run, again if they had been: then they cost again. Resume the last one.
         """
+        return self._with(self.restored(state), histogram, sensitivity, progress)
+
+    def _with(self, run: Run, histogram: Array, sensitivity: Sensitivity, progress: Progress | None) -> Run:
         self._check_sensitivity(sensitivity)
-        select, measure = self._private(histogram)
-        return self._go(self.restored(state), select, measure, lambda: None, progress)
+        cells = whole_histogram(histogram, self.universe.size)
+        return self._go(run, lambda: self._private(cells), None, progress)
 
     def open(
         self, exact: Exact, permit: Permit, *, state: bytes | None = None, progress: Progress | None = None
     ) -> Run:
-        """Run on a private histogram: the loss of each round is taken from the permit before the table is read.
+        """Run on a private histogram: the loss of each round is taken from the permit before it reads the table.
 
         Guarantee: what is taken is the loss of the rounds that were begun, those after a `state` only; a histogram more
-          sensitive than was planned for, or under another relation, is refused before anything is taken.
+          sensitive than was planned for, or under another relation, is refused before anything is taken. A permit that
+          does not cover one round is refused; where it covers some, the run comes back unfinished, so that what was
+          paid for is kept, and another permit goes on from its `state()`.
         """
         if not isinstance(exact, Exact) or not isinstance(permit, Permit):
             raise InvalidParameter("open takes an Exact and a Permit; for a plain histogram use run(histogram, ...).")
         self._check_sensitivity(exact.sensitivity)
+        cells = whole_histogram(exact._value, self.universe.size)
         begun = Run(self, self.update.start(), ()) if state is None else self.restored(state)
-        if begun.finished:
-            return begun
-        if not permit.affords(self.plan.loss_of_round):
-            permit.take(self.plan.loss_of_round)  # refuses
-        select, measure = self._private(exact._value)
-        return self._go(begun, select, measure, lambda: permit.take(self.plan.loss_of_round), progress)
+        return self._go(begun, lambda: self._private(cells), permit, progress)
 
     def restored(self, state: bytes) -> Run:
         """Return the run that a state describes: its updates are made again, from what was released."""
@@ -202,13 +198,12 @@ class IterativeConstruction:
                 raise transcript.refused()
         return run
 
-    def _private(self, histogram: object) -> tuple[Select, Measure]:
+    def _private(self, cells: Array) -> tuple[Select, Measure]:
         """Return the two functions through which the loop sees a table."""
         from discreet.dp import randomness
 
-        cells, stream = whole_histogram(histogram, self.universe.size), randomness.system()
+        stream, plan = randomness.system(), self.plan
         truth, marginals = self.distinguisher.truth(cells), Marginals(cells, self.universe.shape)
-        plan = self.plan
 
         def select(learned: Structure) -> int:
             assert plan.epsilon_of_choice is not None  # a plan without one has no rounds
@@ -226,11 +221,18 @@ class IterativeConstruction:
         assert isinstance(noisy, int)
         return Fraction(noisy, step)
 
-    def _go(
-        self, run: Run, select: Select, measure: Measure, pay: Callable[[], object], progress: Progress | None
-    ) -> Run:
+    def _go(self, run: Run, sight: Sight, permit: Permit | None, progress: Progress | None) -> Run:
+        """Return the run after the rounds that are left, or as many of them as the permit covers."""
+        seen: tuple[Select, Measure] | None = None
         while not run.finished:
-            pay()
+            if permit is not None:
+                try:
+                    permit.take(self.plan.loss_of_round)
+                except BudgetExceeded:
+                    if seen is None:
+                        raise
+                    return run
+            select, measure = seen = sight() if seen is None else seen
             number = select(run.structure)
             query = self.distinguisher.query(number)
             run = self._after(run, number, query, measure(query))

@@ -21,6 +21,7 @@ from discreet.release.workload import Workload
 
 MOST_DATABASES = 10**6
 """The most databases that are held."""
+_MOST_COUNTS = 2**24  # of all of them together: 128 MB
 
 
 @final
@@ -147,19 +148,29 @@ def databases(cells: int, rows: int) -> int:
     return math.comb(cells + rows - 1, rows)
 
 
+def are_few(cells: int, rows: int) -> bool:
+    """Return whether all databases of so many rows can be held."""
+    return rows <= MOST_DATABASES and databases(cells, rows) <= min(MOST_DATABASES, _MOST_COUNTS // cells)
+
+
 def all_databases(cells: int, rows: int) -> Array:
     """Return every database of so many rows, a row of counts for each, or refuse too many."""
-    if databases(cells, rows) > MOST_DATABASES:
+    if not are_few(cells, rows):
         raise NotSupported(
-            f"there are more than {MOST_DATABASES} databases of {rows} rows over {cells} cells: the median and the net "
-            "mechanism are for toy sizes. Use release.MultiplicativeWeights, or ask for a larger error."
+            f"there are too many databases of {rows} rows over {cells} cells, more than {MOST_DATABASES} or 128 MB of "
+            "them: the median and the net mechanism are for toy sizes. Use release.MultiplicativeWeights, or ask for a "
+            "larger error."
         )
-    found = np.zeros((1, 0), np.int64)
-    left = np.array([rows])  # rows of each that have no cell yet
-    for _ in range(cells - 1):
+    ways = [np.ones(rows + 1, np.int64)]  # to put 0, 1, ... rows into one cell, into two, and so on
+    for _ in range(cells - 2):
+        ways.append(np.cumsum(ways[-1]))
+    found = np.empty((databases(cells, rows), cells), np.int64)
+    left = np.array([rows])  # rows that have no cell yet, for every choice of the cells before
+    for cell in range(cells - 1):
         choices = left + 1
         starts = np.cumsum(choices) - choices
         here = np.arange(int(choices.sum())) - np.repeat(starts, choices)
-        found = np.column_stack([np.repeat(found, choices, axis=0), here])
         left = np.repeat(left, choices) - here
-    return np.column_stack([found, left])
+        found[:, cell] = np.repeat(here, ways[cells - 2 - cell][left])
+    found[:, -1] = left
+    return found

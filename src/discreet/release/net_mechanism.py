@@ -6,6 +6,7 @@ For toy sizes: it looks at every database of m rows. It is what the construction
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
@@ -23,7 +24,7 @@ from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release.database_update import Cells, dense
 from discreet.release.families import Family
-from discreet.release.median import MOST_DATABASES, all_databases, databases
+from discreet.release.median import all_databases, are_few, databases
 from discreet.release.query import Array
 from discreet.release.rows import moved, whole_histogram
 from discreet.release.workload import Workload
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from discreet.dp.randomness import Stream
 
 _CHUNK = 2**22  # answers of databases held at a time
+_GROWTH = Fraction(9, 8)  # of the number of rows from one candidate to the next
+_SAFE = 2**61  # differences of two integers below it fit 64 bits
 
 
 @final
@@ -51,7 +54,7 @@ class NetMechanism:
     >>> workload = release.Workload([release.marginal(universe, "cell")])
     >>> net = NetMechanism(universe, workload, rows=40, sensitivity=s, epsilon=4, failure_probability=0.05)
     >>> net.rows_kept, int(net.certified_error)
-    (361, 9)
+    (365, 9)
     """
 
     universe: Universe
@@ -89,18 +92,22 @@ class NetMechanism:
         ):
             object.__setattr__(self, name, value)
         certified, kept = min((self._error(m), m) for m in self._sizes())
+        if self.rows * kept * workload.scale >= _SAFE:
+            raise NotSupported("the net mechanism is for toy sizes; use release.IterativeConstruction.")
         object.__setattr__(self, "rows_kept", kept)
         object.__setattr__(self, "certified_error", certified)
         object.__setattr__(self, "_databases", all_databases(universe.size, kept))
 
-    def _sizes(self) -> range:
-        """Return the numbers of rows for which all databases can be looked at."""
-        most = 1
-        while most < MOST_DATABASES and databases(self.universe.size, most + 1) <= MOST_DATABASES:
-            most += 1
-        if databases(self.universe.size, most) > MOST_DATABASES:
+    def _sizes(self) -> Iterator[int]:
+        """Yield numbers of rows, each an eighth above the last, for which all databases can be looked at."""
+        size, kept = self.universe.size, 1
+        if not are_few(size, kept):
             raise NotSupported("the net mechanism is for toy sizes; use release.IterativeConstruction.")
-        return range(1, 2 if self.universe.size == 1 else most + 1)
+        while are_few(size, kept):
+            yield kept
+            if size == 1:
+                return
+            kept = max(kept + 1, int(kept * _GROWTH))
 
     def _error(self, kept: int) -> Fraction:
         """Return what databases of so many rows certify."""
@@ -125,7 +132,7 @@ class NetMechanism:
         from discreet.dp import randomness
 
         self._check_sensitivity(sensitivity)
-        return self._run(histogram, randomness.system())
+        return self._run(whole_histogram(histogram, self.universe.size), randomness.system())
 
     def open(self, exact: Exact, permit: Permit) -> Cells:
         """Run on a private histogram: the loss is taken from the permit first."""
@@ -134,26 +141,24 @@ class NetMechanism:
         if not isinstance(exact, Exact) or not isinstance(permit, Permit):
             raise InvalidParameter("open takes an Exact and a Permit; for a plain histogram use run(histogram, ...).")
         self._check_sensitivity(exact.sensitivity)
+        cells = whole_histogram(exact._value, self.universe.size)
         permit.take(self.loss)
-        return self._run(exact._value, randomness.system())
+        return self._run(cells, randomness.system())
 
     def _check_sensitivity(self, sensitivity: Sensitivity) -> None:
         theirs, ours = sensitivity, self.sensitivity
         if moved(theirs) > moved(ours) or theirs.neighbours is not ours.neighbours:
             raise InvalidParameter("the histogram is more sensitive than the net mechanism was made for.")
 
-    def _run(self, histogram: object, stream: Stream) -> Cells:
-        scores, unit = self.scores(whole_histogram(histogram, self.universe.size))
+    def _run(self, cells: Array, stream: Stream) -> Cells:
+        scores, unit = self._scores(cells)
         chosen = self._databases[self._mechanism(unit)._release(scores, stream)]
         return Cells(chosen * (self.rows / self.rows_kept), self.universe.shape)
 
-    def scores(self, histogram: Array) -> tuple[Array, int]:
-        """Return minus the worst error of every database in steps, exactly, and the number of steps in a count.
-
-        Guarantee: none; they are private.
-        """
+    def _scores(self, cells: Array) -> tuple[Array, int]:
+        """Return minus the worst error of every database in steps, exactly, and the number of steps in a count."""
         weights = _dense_weights(self.workload)  # whole numbers over the scale of the workload
-        truth = (weights @ histogram.astype(np.int64)) * self.rows_kept
+        truth = (weights @ cells.astype(np.int64)) * self.rows_kept
         worst = np.zeros(len(self._databases), np.int64)
         step = max(1, _CHUNK // len(weights))
         for start in range(0, len(worst), step):
