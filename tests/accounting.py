@@ -37,6 +37,9 @@ def log_uniform(source: random.Random, low: float, high: float) -> Fraction:
     return Fraction(f"{math.exp(source.uniform(math.log(low), math.log(high))):.12e}")
 
 
+FLOATS = "4.5e-16"  # two steps of a float: one up, and half a step at each end to the decimal that it prints as
+
+
 @precise
 def check_upper(claimed: Fraction | float, truth: mpf, *, within: str) -> None:
     """The claim is at least the truth, and relatively within this of it."""

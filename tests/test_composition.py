@@ -16,6 +16,7 @@ from discreet.dp.loss import Approximate, Pure, Zcdp
 from discreet.dp.pure_composition import Responses
 from discreet.errors import InvalidParameter, NotSupported
 from tests.accounting import (
+    FLOATS,
     NOISE,
     check_upper,
     exact,
@@ -180,9 +181,6 @@ class TestShares:
     def test_it_is_a_share_that_advanced_composition_accepts(self) -> None:
         each = composition.advanced_share(epsilon=1, delta="1e-6", count=100)
         assert composition.advanced(epsilon=each, count=100, slack="1e-6").epsilon(delta="1e-6") <= 1
-
-
-FLOATS = "4.5e-16"  # two steps of a float: one up, and half a step at each end to the decimal that it prints as
 
 
 class TestOptimal:

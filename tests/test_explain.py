@@ -15,7 +15,7 @@ import pytest
 from discreet import dp
 from discreet.dp.explain import _CHANCES, rounded_up
 from discreet.errors import InvalidParameter
-from tests.accounting import check_upper, discrete_laplace, exact, log_uniform, precise, zcdp_epsilon_truth
+from tests.accounting import FLOATS, check_upper, discrete_laplace, exact, log_uniform, precise, zcdp_epsilon_truth
 from tests.broken import offers as broken
 from tests.closed_forms import mp, mpf
 from tests.sizes import sized
@@ -75,7 +75,7 @@ def check_beliefs(explain: Explain, pairs: Iterable[tuple[float, float]]) -> Non
         assert told_all[0] == exact(delta)
         for before in PRIORS:
             worst = max(posterior(before, *pair) for one, other in coins for pair in ((one, other), (other, one)))
-            check_upper(told.belief(before), worst, within="4e-16")
+            check_upper(told.belief(before), worst, within=FLOATS)
         assert told.belief(0) == 0
         assert told.belief(1) == 1
 
@@ -85,14 +85,14 @@ def check_odds(explain: Explain, pairs: Iterable[tuple[float, float]]) -> None:
     """The odds move by at most this factor, and by as much."""
     for epsilon, delta in pairs:
         one, other = worst_release(epsilon, delta)[1]
-        check_upper(explain(epsilon, delta).odds, one / other, within="4e-16")
+        check_upper(explain(epsilon, delta).odds, one / other, within=FLOATS)
 
 
 @precise
 def check_guesses(explain: Explain, pairs: Iterable[tuple[float, float]]) -> None:
     """No way to guess is right more often, and one is right as often."""
     for epsilon, delta in pairs:
-        check_upper(explain(epsilon, delta).guess, right_guesses(worst_release(epsilon, delta)), within="4e-16")
+        check_upper(explain(epsilon, delta).guess, right_guesses(worst_release(epsilon, delta)), within=FLOATS)
 
 
 CHECKS = {"belief": check_beliefs, "odds": check_odds, "guess": check_guesses}
@@ -143,7 +143,7 @@ def test_no_count_tells_more() -> None:
                 assert posterior(before, other, one) <= exact(told.belief(before))
             assert right_guesses(law) <= exact(told.guess)
         count = [posterior(F(1, 2), one, other) for one, other in count_told(epsilon)]
-        check_upper(told.belief(F(1, 2)), max(count), within="4e-16")  # the outer counts tell all that may be told
+        check_upper(told.belief(F(1, 2)), max(count), within=FLOATS)  # the outer counts tell all that may be told
 
 
 @precise

@@ -11,6 +11,7 @@ from discreet.dp.gaussian_curve import greatest_mu
 from discreet.dp.rational import float_up, sqrt_up
 from discreet.dp.renyi import allowed_renyi
 from tests.accounting import (
+    FLOATS,
     NOISE,
     check_upper,
     exact,
@@ -40,7 +41,7 @@ def check_outward(kind: str, delta_of: DeltaOf, count: int) -> None:
         parameter = log_uniform(source, 1e-2, 10)
         epsilon = parameter * Fraction(source.randint(1, 999), 1000)
         truth = TRUTHS[kind](exact(parameter), exact(epsilon))
-        check_upper(delta_of(parameter, epsilon), truth, within="4e-16")
+        check_upper(delta_of(parameter, epsilon), truth, within=FLOATS)
 
 
 @precise
