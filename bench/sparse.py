@@ -112,6 +112,7 @@ class Sparse:
     def accuracies(self) -> None:
         """How much larger the alpha that is promised is than the one that would have done, on the hardest stream."""
         fixed = {"threshold": 0, "sensitivity": ONE, "epsilon": 1}
+        logistic = {"threshold": 0, "sensitivity": ONE, "loss": dp.Loss.approximate(epsilon=1, delta=DELTA)}
         watches: dict[str, Watch] = {
             "AboveThreshold": dp.AboveThreshold(**fixed),
             f"Sparse, c = {CUTOFF}": dp.Sparse(cutoff=CUTOFF, delta=0, **fixed),
@@ -119,6 +120,8 @@ class Sparse:
             f"NumericSparse, c = {CUTOFF}": dp.NumericSparse(cutoff=CUTOFF, delta=0, **fixed),
             f"NumericSparse, c = {CUTOFF}, delta {DELTA:g}": dp.NumericSparse(cutoff=CUTOFF, delta=DELTA, **fixed),
             f"SparseVector, c = {CUTOFF}": dp.SparseVector(cutoff=CUTOFF, **fixed),
+            f"ThresholdTest, c = {CUTOFF}, delta {DELTA:g}": dp.ThresholdTest(cutoff=CUTOFF, **logistic),
+            f"LogisticSparseVector, c = {CUTOFF}, delta {DELTA:g}": dp.LogisticSparseVector(cutoff=CUTOFF, **logistic),
         }
         for name, watch in watches.items():
             promised = float(watch.accuracy(failure_probability=CHANCE, questions=QUESTIONS))
@@ -140,7 +143,7 @@ class Sparse:
         return once
 
 
-Watch = dp.AboveThreshold | dp.Sparse | dp.NumericSparse | dp.SparseVector
+Watch = dp.AboveThreshold | dp.Sparse | dp.NumericSparse | dp.SparseVector | dp.ThresholdTest | dp.LogisticSparseVector
 
 
 def noise(scale: Fraction, count: int) -> Values:
@@ -148,11 +151,24 @@ def noise(scale: Fraction, count: int) -> Values:
     return dp.Laplace(sensitivity=ONE, scale=scale).release(np.zeros(count, dtype=np.int64))
 
 
+def noises(watch: Watch, cutoff: int) -> tuple[Values | NDArray[np.float64], Values]:
+    """Return noise of all questions and of the thresholds that they meet."""
+    source = np.random.default_rng()
+    match watch:
+        case dp.ThresholdTest():
+            return source.logistic(0, float(1 / watch.slope), QUESTIONS), np.zeros(1, dtype=np.int64)
+        case dp.LogisticSparseVector():
+            queries = source.logistic(0, float(2 / watch.hit_epsilon), QUESTIONS)
+            return queries, noise(1 / watch.threshold_epsilon, 1)
+        case _:
+            thresholds = 1 if isinstance(watch, dp.SparseVector) else cutoff
+            return noise(watch._query_noise.scale, QUESTIONS), noise(watch._threshold_noise.scale, thresholds)
+
+
 def needed(watch: Watch) -> float:
     """Return the least alpha that one run keeps: c values have to hit, spread evenly, and the others must not."""
     cutoff = watch.hits_left or 1
-    queries = noise(watch._query_noise.scale, QUESTIONS)
-    thresholds = noise(watch._threshold_noise.scale, 1 if isinstance(watch, dp.SparseVector) else cutoff)
+    queries, thresholds = noises(watch, cutoff)
     hits = np.linspace(0, QUESTIONS - 1, cutoff + 1).astype(int)[1:]
     compared = queries - thresholds[np.minimum(hits.searchsorted(np.arange(QUESTIONS)), thresholds.size - 1)]
     compared[hits] *= -1
