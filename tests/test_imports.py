@@ -52,6 +52,14 @@ def test_the_public_names_are_lazy_and_complete(package: ModuleType) -> None:
         _ = package.Sesion
 
 
+@pytest.mark.parametrize("package", [dc, dp])
+def test_type_checkers_find_a_name_that_is_misspelt(package: ModuleType) -> None:
+    """To one that saw `__getattr__` every name would be right."""
+    tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
+    assert not any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
+    assert hasattr(package, "__getattr__")
+
+
 def test_a_mechanism_brings_in_what_it_needs() -> None:
     code = (
         "from discreet import dp; dp.Laplace; import sys; print(*(name for name in sys.modules if 'discreet' in name))"

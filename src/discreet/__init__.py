@@ -69,16 +69,16 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger as Ledger
     from discreet.ledger import memory_ledger as memory_ledger
     from discreet.session import Session as Session
+else:  # unknown to type checkers, which then find a name that is misspelt
 
-
-def __getattr__(name: str) -> object:
-    if name in _PACKAGES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _WHERE:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    found: object = getattr(importlib.import_module(_WHERE[name]), name)
-    globals()[name] = found  # the next use does not come here
-    return found
+    def __getattr__(name: str) -> object:
+        if name in _PACKAGES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _WHERE:
+            raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        found: object = getattr(importlib.import_module(_WHERE[name]), name)
+        globals()[name] = found  # the next use does not come here
+        return found
 
 
 def __dir__() -> list[str]:

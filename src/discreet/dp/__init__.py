@@ -153,17 +153,16 @@ if TYPE_CHECKING:
     from discreet.dp.unbounded import UnboundedMedian as UnboundedMedian
     from discreet.dp.unbounded import private_mean_unbounded as private_mean_unbounded
     from discreet.dp.unbounded import private_median_unbounded as private_median_unbounded
-else:
+else:  # unknown to type checkers, which then find a name that is misspelt
     __all__ = list(_WHERE)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_WHERE[name]}")
-    found: object = module if _WHERE[name] == name else getattr(module, name)
-    globals()[name] = found  # the next use does not come here
-    return found
+    def __getattr__(name: str) -> object:
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = importlib.import_module(f"{__name__}.{_WHERE[name]}")
+        found: object = module if _WHERE[name] == name else getattr(module, name)
+        globals()[name] = found  # the next use does not come here
+        return found
 
 
 def __dir__() -> list[str]:
