@@ -16,6 +16,7 @@ from discreet.release.query import Array
 Axes: TypeAlias = tuple[int, ...]
 
 _FEW = 16  # columns side by side up to which another way than a loop over rows is faster
+_PART = 1 << 20  # numbers that are repeated at a time
 _SINGLE = 4096  # numbers that are added in single precision before the sum goes on in double
 
 
@@ -179,14 +180,13 @@ class SharedSums:
             part, held = found[step.result], found[step.source]
             assert part is not None  # every array leads to a clique
             found[step.result] = None
-            repeated = _repeated(part.reshape(step.view[0], step.view[2]), step.view)
+            rows = part.reshape(step.view[0], step.view[2])
             if held is None:
-                found[step.source], ours[step.source] = np.array(repeated, order="C"), True
-            elif ours[step.source]:
-                held.reshape(step.view)[...] += repeated
+                held, ours[step.source] = np.repeat(rows[:, None, :], step.view[1], axis=1), True
             else:
-                total = np.add(held.reshape(step.view), repeated, order="C")
-                found[step.source], ours[step.source] = total, True
+                held, ours[step.source] = held if ours[step.source] else held.copy(), True
+                _add(held.reshape(step.view), rows)
+            found[step.source] = held
         dense = found[0] if found[0] is not None else np.zeros(self.shape, dtype)
         return dense.reshape(self.shape) if ours[0] else np.array(dense, order="C").reshape(self.shape)
 
@@ -230,10 +230,14 @@ def _summed(array: Array) -> Array:
     return np.asarray(np.matmul(np.ones((1, size), array.dtype), array)).reshape(before, after)
 
 
-def _repeated(array: Array, view: tuple[int, int, int]) -> Array:
-    """Return (before, after) as (before, size, after), every row there `size` times, ready to be added fast."""
-    wide = array[:, None, :]
-    return np.repeat(wide, view[1], axis=1) if view[2] <= _FEW and view[1] > 1 else np.broadcast_to(wide, view)
+def _add(total: Array, rows: Array) -> None:
+    """Add (before, after) to every one of the `size` rows of (before, size, after); short rows are repeated first."""
+    before, size, after = total.shape
+    if size == 1 or after > _FEW:
+        total += rows[:, None, :]
+        return
+    for start in range(0, before, some := max(1, _PART // (size * after))):
+        total[start : start + some] += np.repeat(rows[start : start + some, None, :], size, axis=1)
 
 
 @lru_cache(maxsize=1024)
