@@ -178,3 +178,8 @@ class TestBars:
 def test_a_quote_is_read_at_a_glance() -> None:
     quote = Quote(Cost(Fraction(1, 10), dc.dp.Loss.pure(epsilon="0.1"), 10), {"n": 30}, "direct", "Advice.")
     assert repr(quote) == "10 % of the budget (10 like this one fit) · n ± 30 at 95 % · direct\nAdvice."
+
+    def test_half_a_million_groups_do_not_flood_the_terminal(self) -> None:
+        chart = answer(columns={"k": range(500_000), "n": range(500_000)}, errors={"n": 2}).bars(width=60)
+        assert len(chart.splitlines()) == 101
+        assert chart.endswith("\n... 499,900 more rows")

@@ -24,6 +24,7 @@ Value = str | int | bool
 Number = int | float
 
 _ROWS_SHOWN = 24  # fits a terminal; to_pandas() has them all
+_BARS_SHOWN = 100  # one can still scroll to the first
 _FORMAT = 1
 
 
@@ -140,8 +141,7 @@ class Answer:
 
     def __repr__(self) -> str:
         right = [name in self.errors for name in self.columns]
-        more = [f"... {self.rows - _ROWS_SHOWN:,} more rows"] if self.rows > _ROWS_SHOWN else []
-        return "\n".join([*_aligned([list(self.columns), *self._cells()], right), *more, self.note])
+        return "\n".join([*_aligned([list(self.columns), *self._cells()], right), *self._more(_ROWS_SHOWN), self.note])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
@@ -155,10 +155,16 @@ class Answer:
     def bars(self, *, width: int | None = None, ascii_only: bool | None = None) -> str:
         """Return a bar chart with error bars, for a terminal; of the first number of each row."""
         number = next(iter(self.errors))
-        keys = [values for name, values in self.columns.items() if name not in self.errors]
+        columns = {name: list(itertools.islice(values, _BARS_SHOWN)) for name, values in self.columns.items()}
+        keys = [values for name, values in columns.items() if name not in self.errors]
         labels = [", ".join(map(_label, row)) for row in zip(*keys, strict=True)] or [number]
-        values = [int(value) for value in self.columns[number]]
-        return _bars(labels, values, self.errors[number], width=width, ascii_only=ascii_only)
+        values = [int(value) for value in columns[number]]
+        drawn = _bars(labels, values, self.errors[number], width=width, ascii_only=ascii_only)
+        return "\n".join([drawn, *self._more(_BARS_SHOWN)])
+
+    def _more(self, shown: int) -> list[str]:
+        """Return the line that says how many rows are not shown, if any."""
+        return [f"... {self.rows - shown:,} more rows"] if self.rows > shown else []
 
 
 @dataclass(frozen=True, slots=True)
