@@ -21,8 +21,8 @@ Condition: TypeAlias = Value | float | Iterable[Value | float] | slice
 
 FINEST = 2**20
 """Weights are multiples of 2^-20: sums of them over 2^40 rows are exact in 64 bits."""
-MOST_CELLS = 10**9
-"""Cells of one column or table of weights that a query may hold."""
+MOST_CELLS = 10**8
+"""Cells of one column or table of weights that a query may hold: 800 MB while it is made."""
 
 
 def where(universe: Universe, /, **conditions: Condition) -> LinearQuery:
