@@ -4,6 +4,7 @@ It imports `discreet.dp` only, and guards nothing: inside a session, values are 
 """
 
 from discreet.release.construction_plan import Calibration, Plan
+from discreet.release.cover import Cover
 from discreet.release.database_update import Cells, DatabaseUpdate, Structure, Tolerates
 from discreet.release.distinguisher import (
     Distinguisher,
@@ -70,4 +71,5 @@ __all__ = [
     "Run",
     "Round",
     "NetMechanism",
+    "Cover",
 ]
