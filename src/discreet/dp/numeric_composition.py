@@ -154,7 +154,8 @@ class LossLaw:
     @cached_property
     def _enumerated(self) -> Tilted | None:
         """The law by its atoms, where they are few."""
-        if math.prod(count + 1 for count, _ in self.epsilons) > _FEW_ATOMS:
+        several = len(self.epsilons) >= _FEW_ATOMS.bit_length()  # each at least doubles them
+        if several or math.prod(count + 1 for count, _ in self.epsilons) > _FEW_ATOMS:
             return None
         losses, logs = _atoms(self.releases)
         return Tilted(0.0, losses, logs, 0.0, self._floats[2], 0.0, self._relative_error(0.0, 0.0))
