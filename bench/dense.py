@@ -16,7 +16,7 @@ from common import Report, parser, versions
 from discreet import dp, release
 from discreet.release.synthesize import synthesize
 
-SIZES = {"quick": (5, 5, 5, 5, 5, 8, 8, 8, 8, 4), "full": (5, 5, 5, 5, 5, 8, 8, 8, 8, 8)}
+SIZES = {"quick": (5, 5, 5, 5, 5, 5, 8, 8, 10, 4), "full": (5, 5, 5, 5, 5, 5, 8, 8, 10, 10)}
 MEASURED, QUESTIONS, ROWS = 100, 10_000, 1_000_000
 WIDTH = 4  # bytes
 MOST = 4  # numbers of that width, a cell
