@@ -30,6 +30,7 @@ from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
 from discreet.release.marginals import Marginals, shared_sums
 from discreet.release.separable import Separable, contrasts
+from discreet.release.workload import GetMarginal
 
 if TYPE_CHECKING:
     from discreet.dp.randomness import Stream
@@ -208,13 +209,16 @@ class MeasuredEffects(Mechanism):
         if not isinstance(histogram, np.ndarray) or histogram.dtype.kind not in "iu":
             raise InvalidParameter("effects are measured on a histogram of whole numbers, as universe.encode makes it.")
         marginals = Marginals(histogram, self.effects.shape)
-        marginals.prepare(self.effects.sets)
+        marginals.prepare(part for part, sigma in zip(self.effects.sets, self.sigmas, strict=True) if sigma)
+        return self._measure(marginals, stream)
+
+    def _measure(self, marginal: GetMarginal, stream: Stream) -> Reals:
+        """Return the noisy effects of a table, given its marginals."""
         measured = []
         for part, sigma in zip(self.effects.sets, self.sigmas, strict=True):
             cells = self.effects.cells(part)
-            table = marginals(part)
             if sigma:
-                noisy = _noisy(table.reshape(-1), math.prod(cells), sigma, stream)
+                noisy = _noisy(marginal(part).reshape(-1), math.prod(cells), sigma, stream)
                 measured.append(coordinates(noisy.astype(np.float64) / math.prod(cells), cells))
             else:
                 measured.append(np.zeros(math.prod(n - 1 for n in cells)))
