@@ -140,6 +140,21 @@ class TestBudget:
         with pytest.raises(InvalidParameter):
             dp.Budget(epsilon=1, delta="1e-6", delta_add=bad)
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Budget(epsilon=1)",
+            "Budget(epsilon=0.1, delta=1e-09)",
+            "Budget(epsilon='1/3', delta=1e-06, delta_add=1e-07)",
+            "Budget(rho=0.5)",
+            "Budget(epsilon=1000000000000000000000000000001)",
+        ],
+    )
+    def test_it_prints_as_it_is_written(self, text: str) -> None:
+        budget = eval(text, {"Budget": dp.Budget})
+        assert repr(budget) == text
+        assert eval(repr(budget), {"Budget": dp.Budget}) == budget
+
     def test_a_refusal_shows_what_was_typed(self) -> None:
         with pytest.raises(InvalidParameter, match=r"got 1\.5"):
             dp.Budget(epsilon=1, delta=1.5)

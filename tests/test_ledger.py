@@ -117,7 +117,7 @@ class TestBind:
         again = file_ledger(tmp_path / "x")
         again.bind(dataset="t", budget=None)
         assert again.budget == dp.Budget(epsilon="1/3")
-        with pytest.raises(LedgerError, match=r"dc.Budget\(epsilon=1/3\), not dc.Budget\(epsilon=2\)"):
+        with pytest.raises(LedgerError, match=r"dc.Budget\(epsilon='1/3'\), not dc.Budget\(epsilon=2\)"):
             again.bind(dataset="t", budget=dp.Budget(epsilon=2))
 
     @pytest.mark.parametrize("budget", [dp.Budget(epsilon=1, delta="1e-9", delta_add="1e-10"), dp.Budget(rho=0.1)])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
 from discreet.dp.loss_sum import LossSum
 from discreet.dp.private import Permit
-from discreet.dp.rational import Number, non_negative, positive, probability, quantise_up
+from discreet.dp.rational import Number, non_negative, positive, probability, quantise_up, written
 from discreet.dp.renyi import session_order
 from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
 
@@ -98,6 +98,10 @@ class Budget:
         object.__setattr__(self, "delta_add", added)
         if self.cap.amount <= 0:
             raise InvalidParameter(f"epsilon={epsilon} is too small for delta={delta}: no question could be asked.")
+
+    def __repr__(self) -> str:
+        fields = (("epsilon", self.epsilon), ("delta", self.delta), ("delta_add", self.delta_add), ("rho", self.rho))
+        return f"Budget({', '.join(f'{name}={written(value)}' for name, value in fields if value)})"
 
     @cached_property
     def is_pure(self) -> bool:

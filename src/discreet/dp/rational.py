@@ -52,6 +52,18 @@ def rational(value: Number, name: str) -> Fraction:
         raise InvalidParameter(f"{name} is a finite number, not {str(value)[:40]!r}.") from None
 
 
+def written(value: Fraction) -> str:
+    """Return what a user would write for this rational, exactly.
+
+    >>> written(Fraction(1, 10**9)), written(Fraction(2)), written(Fraction(1, 3))
+    ('1e-09', '2', "'1/3'")
+    """
+    if value.denominator == 1:
+        return str(value)
+    nearest = repr(float_up(value))
+    return nearest if Fraction(nearest) == value else repr(str(value))
+
+
 def positive(value: Number, name: str) -> Fraction:
     """Return the rational that the user wrote, refused unless it is above zero."""
     number = rational(value, name)

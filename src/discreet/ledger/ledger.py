@@ -121,8 +121,8 @@ class Ledger:
             raise LedgerError(f"this ledger is that of {owner!r}, not of {dataset!r}; give each dataset its own file.")
         if budget is not None and _written(budget) != _written(recorded):
             raise LedgerError(
-                f"this ledger has the budget {_spoken(recorded)}, not {_spoken(budget)}; leave budget= out, or write "
-                "the one on record."
+                f"this ledger has the budget dc.{recorded}, not dc.{budget}; leave budget= out, or write the one on "
+                "record."
             )
         self._budget = recorded
 
@@ -266,8 +266,3 @@ def _on_record(first: Row) -> tuple[str, Budget]:
         body = json.loads(first.body)
         return body["dataset"], Budget(**{name: Fraction(value) for name, value in body["budget"].items()})
     raise LedgerError("the first row of the ledger says nothing that can be read; it was damaged.")
-
-
-def _spoken(budget: Budget) -> str:
-    fields = ", ".join(f"{name}={value}" for name, value in _written(budget).items() if value != "0")
-    return f"dc.Budget({fields})"
