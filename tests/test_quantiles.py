@@ -258,6 +258,8 @@ class TestChoice:
     [
         {"epsilon": 0},
         {"epsilon": float("nan")},
+        {"epsilon": 2**1000},
+        {"epsilon": F(1, 2**1000)},
         {"delta": 1},
         {"delta": -1e-9},
         {"q": 2},

@@ -145,6 +145,11 @@ def test_it_prints_as_a_table_that_says_why() -> None:
     assert "no noisy threshold" in lines[-1]
     assert "times with SparseVector" in lines[-1]
     assert choice(1, loss=RHO).why.endswith(".")
+    assert "so few hits" in choice(3, loss=BOTH).why
+    for many in (choice(60, loss=PURE), choice(60, budget=dp.Budget(epsilon=1))):  # without a delta it is not for few
+        assert many.best.technique is dp.SparseVector
+        assert "without a delta" in many.why
+        assert "few" not in many.why
 
 
 def test_refusals() -> None:

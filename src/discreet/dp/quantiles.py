@@ -23,7 +23,7 @@ from discreet.dp.samplers import uniform_below
 from discreet.dp.smooth_noise import SmoothNoise
 from discreet.dp.smooth_sensitivity import SmoothBound, reach
 from discreet.dp.statistics_of_ranks import HALF, OrderStatistic, check_quantile, relation
-from discreet.dp.weights import Reals, Weights
+from discreet.dp.weights import Reals, Weights, mild
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class QuantileMechanism:
         object.__setattr__(self, "neighbours", relation(neighbours))
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "grid", PublicGrid.of(lower=lower, upper=upper, step=step))
+        mild(self.rate / self.q.denominator)
 
     @property
     def loss(self) -> Loss:

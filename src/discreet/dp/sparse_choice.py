@@ -29,6 +29,7 @@ _WHY = {
     Sparse: "nothing else fits",
     NumericSparse: "nothing else fits",
 }
+_WITHOUT_DELTA = "without a delta epsilons add up in every way, and Laplace noise is the narrowest"
 _TILTS = [Fraction(2) ** k for k in (-1, 0, 1)]  # alpha is flat near its least: factors of 2 find it within 2 %
 
 
@@ -54,6 +55,7 @@ class SparseChoice:
     questions: int
     failure_probability: Fraction
     delta: Fraction
+    pure: bool  # whether the promise is in epsilon alone
     offers: tuple[SparseOffer, ...]
 
     @property
@@ -65,6 +67,8 @@ class SparseChoice:
     def why(self) -> str:
         """Why it is the best, in one sentence."""
         name, reason = self.best.technique.__name__, _WHY[self.best.technique]
+        if self.pure and self.best.technique is SparseVector:
+            reason = _WITHOUT_DELTA
         wider = (f"{float(o.alpha / self.best.alpha):.3g} times with {o.technique.__name__}" for o in self.offers[1:])
         rest = ", ".join(wider)
         return f"{name}: {reason}" + (f"; alpha is {rest}." if rest else ".")
@@ -223,7 +227,8 @@ def best_sparse_vector(
     offers = sorted((offer for offer in made if offer is not None), key=lambda offer: offer.alpha)
     if not offers:
         raise NotSupported("nothing reports so many hits within that; allow fewer hits, or more loss.")
-    return SparseChoice(task.hits, task.questions, task.failure_probability, delta, tuple(offers))
+    pure = epsilon is not None and not delta
+    return SparseChoice(task.hits, task.questions, task.failure_probability, delta, pure, tuple(offers))
 
 
 def _charged_to(budget: Budget | None) -> Fits:

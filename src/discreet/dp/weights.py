@@ -58,9 +58,7 @@ class Weights:
     @classmethod
     def of(cls, scores: Given, rate: Fraction) -> Weights:
         """Return the weights of these scores, refused unless all are finite numbers."""
-        if not 1 / _MILD <= rate <= _MILD:
-            raise InvalidParameter("epsilon is too far from the sensitivity of a score: their ratio is out of range.")
-        return cls(_numbers(scores), rate)
+        return cls(_numbers(scores), mild(rate))
 
     @cached_property
     def floats(self) -> Reals:
@@ -179,6 +177,13 @@ class Weights:
                 if ball(word) >= weight:
                     return False
             word, bits = word << 64 | stream.integer(64), bits + 64
+
+
+def mild(rate: Fraction) -> Fraction:
+    """Return a rate, refused if products with it may leave the range of a float unnoticed."""
+    if not 1 / _MILD <= rate <= _MILD:
+        raise InvalidParameter("epsilon is too far from the sensitivity of a score: their ratio is out of range.")
+    return rate
 
 
 def _numbers(scores: Given) -> NDArray[np.float64]:
