@@ -22,6 +22,7 @@ _WHERE = {
     "DiscreteGaussian": "discrete_gaussian",
     "Estimate": "randomized_response",
     "Exact": "private",
+    "ExactKeys": "exact_keys",
     "Explanation": "explain",
     "Exponential": "exponential",
     "Family": "standard_sparse_vector",
@@ -39,9 +40,12 @@ _WHERE = {
     "MetricExponential": "exponential",
     "Neighbours": "neighbours",
     "NoiseChoice": "noise_choice",
+    "NoisyKeys": "noisy_keys",
     "NoisyMax": "noisy_max",
     "NoisyTopK": "noisy_max",
     "NumericSparse": "sparse_vector",
+    "PartitionChoice": "partition_choice",
+    "PartitionSelection": "partition_selection",
     "Permit": "private",
     "PermuteAndFlip": "permute_and_flip",
     "PrivacyFilter": "filter",
@@ -67,6 +71,7 @@ _WHERE = {
     "UnboundedMedian": "unbounded",
     "Universe": "domain",
     "Utility": "exponential",
+    "best_partition_selection": "partition_choice",
     "best_quantile": "quantile_choice",
     "best_sparse_vector": "sparse_choice",
     "cheapest_noise": "noise_choice",
@@ -99,6 +104,7 @@ if TYPE_CHECKING:
     from discreet.dp.domain import Real as Real
     from discreet.dp.domain import Text as Text
     from discreet.dp.domain import Universe as Universe
+    from discreet.dp.exact_keys import ExactKeys as ExactKeys
     from discreet.dp.explain import Explanation as Explanation
     from discreet.dp.exponential import Exponential as Exponential
     from discreet.dp.exponential import MetricExponential as MetricExponential
@@ -121,8 +127,12 @@ if TYPE_CHECKING:
     from discreet.dp.neighbours import Neighbours as Neighbours
     from discreet.dp.noise_choice import NoiseChoice as NoiseChoice
     from discreet.dp.noise_choice import cheapest_noise as cheapest_noise
+    from discreet.dp.noisy_keys import NoisyKeys as NoisyKeys
     from discreet.dp.noisy_max import NoisyMax as NoisyMax
     from discreet.dp.noisy_max import NoisyTopK as NoisyTopK
+    from discreet.dp.partition_choice import PartitionChoice as PartitionChoice
+    from discreet.dp.partition_choice import best_partition_selection as best_partition_selection
+    from discreet.dp.partition_selection import PartitionSelection as PartitionSelection
     from discreet.dp.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from discreet.dp.private import Exact as Exact
     from discreet.dp.private import Permit as Permit
