@@ -102,6 +102,10 @@ class TestFrames:
             pl.Series([[1], None]),
             pl.Series([None, None]),
             np.array([1, 2], "m8[s]"),
+            [np.timedelta64(18, "D"), None],
+            [np.timedelta64(18, "ns"), "x"],
+            pl.Series([10**30, None], dtype=pl.Int128),
+            pd.Series(pd.Categorical([np.datetime64(10**18, "s"), None])),
         ],
     )
     @pytest.mark.parametrize("name", list(UNIVERSE.columns))
@@ -124,6 +128,10 @@ class TestFrames:
         assert places(UNIVERSE, "age", range(17, 20)) == [-1, 0, 1]
         enum = pl.Series(["icu", None], dtype=pl.Enum(["icu", "x"]))
         assert places(UNIVERSE, "ward", enum) == [2, -1]
+        assert places(UNIVERSE, "age", pl.Series([18, None, 10**30], dtype=pl.Int128)) == [0, -1, -1]
+        days = pd.Series(pd.Categorical([datetime(2026, 1, 2), None]))
+        assert places(UNIVERSE, "day", days) == [1, -1]
+        assert places(UNIVERSE, "grade", pd.Series(pd.Categorical([9, 3, None]))) == [2, 0, -1]
 
     def test_no_rows(self) -> None:
         empty = pd.DataFrame({name: [] for name in UNIVERSE.columns})

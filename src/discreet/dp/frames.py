@@ -143,7 +143,8 @@ def _parts(values: object) -> list[Part]:
         return _pandas_parts(cast(_Series, values))
     if library == "polars":
         series = cast(_Series, values)
-        return [Objects(series.to_list())] if str(series.dtype) == "Object" else _arrow_parts(series.to_arrow())
+        foreign = str(series.dtype) in ("Object", "Int128", "UInt128")  # kinds that Arrow does not have
+        return [Objects(series.to_list())] if foreign else _arrow_parts(series.to_arrow())
     if isinstance(values, np.ndarray):
         return [_numpy_part(values)]
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
@@ -169,7 +170,9 @@ def _pandas_parts(series: _Series) -> list[Part]:
         return [_numpy_part(series.to_numpy())]
     kind = str(series.dtype)
     if kind == "category":
-        return [Keyed(series.cat.codes.to_numpy().astype(np.int64), series.cat.categories.tolist())]
+        return [
+            Keyed(series.cat.codes.to_numpy().astype(np.int64), list(series.cat.categories.to_numpy()))
+        ]  # tolist refuses far dates
     if hasattr(series.array, "__arrow_array__"):
         return _arrow_parts(series.array.__arrow_array__())
     if kind.startswith("datetime64"):  # in a time zone: an instant, and no day

@@ -109,7 +109,7 @@ class Bins(Listed):
 
     def index(self, value: object) -> int:
         """Return the place of a declared value, or -1."""
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, bool | np.bool_ | np.timedelta64):
             return -1
         if isinstance(value, float | np.floating):
             return self._bin(float(value), [float(edge) for edge in self.floats.astype(type(value))])

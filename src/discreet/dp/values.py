@@ -36,8 +36,8 @@ def is_missing(value: object) -> bool:
 
 
 def whole(value: object) -> int | None:
-    """Return a number without a fractional part as an int; anything else, a bool included, as None."""
-    if isinstance(value, bool):
+    """Return a number without a fractional part as an int; anything else, a bool or a duration included, as None."""
+    if isinstance(value, bool | np.timedelta64):  # a NumPy duration is an integer by its class
         return None
     if isinstance(value, int | np.integer):
         return int(value)
