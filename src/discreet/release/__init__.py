@@ -15,6 +15,7 @@ from discreet.release.distinguisher import (
 from discreet.release.entropy_projection import EntropyProjection, ShortenedProjection
 from discreet.release.families import Family, Marginal, Prefixes, Ranges
 from discreet.release.frieze_kannan import FriezeKannan, KaczmarzProjection
+from discreet.release.interactive import Interactive
 from discreet.release.iterative_construction import IterativeConstruction, Run
 from discreet.release.learner import IntervalDistinguisher
 from discreet.release.listed import Listed
@@ -24,6 +25,7 @@ from discreet.release.multiplicative_weights import MultiplicativeWeights, Prior
 from discreet.release.net_mechanism import NetMechanism
 from discreet.release.predicates import cell, predicate, weighted, where
 from discreet.release.query import LinearQuery
+from discreet.release.reply import Reply, Route
 from discreet.release.rows import RowCount, Rows
 from discreet.release.transcript import Round
 from discreet.release.workload import Workload, all_marginals, marginal, prefixes, ranges

@@ -62,10 +62,12 @@ def fit(
     rounds: int,
     prior: Reals | None = None,
     tolerance: float = 0.0,
+    start: Reals | None = None,
 ) -> Fit:
     """Return the table of greatest entropy relative to `prior` (its logarithm; None is uniform).
 
-    `curvature` is about the second derivative of n ln Z in each multiplier: with `slack` it scales the steps.
+    The search starts from the multipliers `start`, or from `centre`. `curvature` is about the second derivative of
+    n ln Z in each multiplier: with `slack` it scales the steps.
     """
     from scipy.optimize import minimize
 
@@ -83,7 +85,7 @@ def fit(
         return value, gradient * scale
 
     options = {"maxiter": rounds, "maxfun": 2 * rounds, "maxcor": _MEMORY, "ftol": 0.0, "gtol": tolerance}
-    found = minimize(dual, centre / scale, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(dual, (centre if start is None else start) / scale, jac=True, method="L-BFGS-B", options=options)
     multipliers, gradient = found.x * scale, found.jac / scale
     left = math.sqrt(float(np.mean(gradient**2 / slack)))
     reached = gradient + measured - slack * (multipliers - centre)
