@@ -199,6 +199,19 @@ class TestPredicates:
         with pytest.raises(InvalidParameter):
             release.where(TINY, **conditions)
 
+    def test_a_range_is_as_long_as_one_likes(self) -> None:
+        universe = dp.Universe(
+            {"g": dp.Category([3, 5, 9]), "i": dp.Integer(0, 10), "c": dp.Bins([0, 5, 10]), "b": dp.Boolean()}
+        )
+        for wanted, column, weights in (
+            (range(4, 10**15), "g", [0, 1, 1]), (range(9, -(10**30), -6), "g", [1, 0, 1]),
+            (range(0, 10**30, 5), "i", [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]), (range(6, 8), "c", [0, 1]),
+        ):  # fmt: skip
+            assert release.where(universe, **{column: wanted}).weights().tolist() == weights
+        assert release.where(universe, b=range(2)) == release.where(universe, b=[])  # True is not 1
+        with pytest.raises(NotSupported):
+            release.where(universe, c=range(10**30))
+
     def test_a_slice_needs_an_order(self) -> None:
         with pytest.raises(NotSupported, match="list its values"):
             release.where(TINY, b=slice("x", None))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -57,6 +59,30 @@ class TestRowCount:
         assert not budget.admit(count.loss)
         with pytest.raises(InvalidParameter):
             count.release(exact)  # type: ignore[arg-type]
+
+
+def test_a_replaced_unit_moves_a_query_by_half_of_what_leaves_and_comes() -> None:
+    """l1 is at least twice the most rows of a unit: tried for all units of up to R rows, on all 0/1 queries. Taken from
+    how far the histogram moves, where it has few cells, it is too little."""
+    for most in (1, 2, 3):
+        units = [u for u in itertools.product(range(most + 1), repeat=3) if sum(u) <= most]
+        pairs = list(itertools.product(units, repeat=2))
+        farthest = max(abs(sum(a) - sum(b)) for one, other in pairs for a, b in parts(one, other))
+        declared = dp.Sensitivity(l1=2 * most, linf=most, neighbours=dp.Neighbours.REPLACE)
+        assert farthest == most == moved(declared)
+    each_once = [(1, 1), (1, 0), (0, 1), (0, 0)]
+    pairs2 = list(itertools.product(each_once, repeat=2))
+    histogram = max(sum(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in pairs2)
+    query = max(abs(sum(a) - sum(b)) for one, other in pairs2 for a, b in parts(one, other))
+    assert (histogram, query) == (2, 2)
+    assert moved(dp.Sensitivity(l1=histogram, linf=1, neighbours=dp.Neighbours.REPLACE)) == 1 < query
+    assert moved(dp.Sensitivity(l1=2 * 2, linf=1, neighbours=dp.Neighbours.REPLACE)) == query
+
+
+def parts(one: tuple[int, ...], other: tuple[int, ...]) -> Iterator[tuple[list[int], list[int]]]:
+    """What every 0/1 query counts of two units."""
+    for chosen in itertools.product((0, 1), repeat=len(one)):
+        yield [a * c for a, c in zip(one, chosen, strict=True)], [b * c for b, c in zip(other, chosen, strict=True)]
 
 
 def test_how_far_a_unit_moves_a_query() -> None:

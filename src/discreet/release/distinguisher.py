@@ -41,7 +41,8 @@ class Distinguisher(ABC):
 
     Guarantee: `loss(epsilon)` for one choice, whatever the model S is; with probability 1 - gamma the query chosen is
       wrong by at least the greatest error less `slack(epsilon, gamma)`, in counts. The caller must ensure that the
-      histogram moves by at most `sensitivity` in l1.
+      histogram moves by at most `sensitivity` in l1 and, where units are replaced, that a unit has at most half as many
+      rows as that.
     Source: Gupta, Roth, Ullman, 2012, Definition 3.4; Roth, lecture 7, 2011, Definition 3 and Theorem 6.
     """
 

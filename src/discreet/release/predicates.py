@@ -10,9 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 from discreet.dp.columns import Integer
+from discreet.dp.measured import Bins
 from discreet.dp.rational import Number, rational
 from discreet.dp.universe import Finite, Universe
-from discreet.dp.values import Value
+from discreet.dp.values import Value, whole
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release import canonical
 from discreet.release.query import Array, Integers, LinearQuery, Product
@@ -145,8 +146,12 @@ def _subset(universe: Universe, name: str, wanted: Condition) -> Integers:
         case range():
             if isinstance(column, Integer) and wanted.step == 1:
                 chosen[column.between(wanted.start, wanted.stop)] = 1
-            else:
-                chosen[[column.index(value) for value in wanted if column.index(value) >= 0]] = 1
+            elif isinstance(column, Bins):
+                _check_cells((wanted[-1] - wanted[0]) // wanted.step + 1 if wanted else 0)
+                chosen[[place for place in map(column.index, wanted) if place >= 0]] = 1
+            else:  # by the declared values, which are fewer than a range may be long
+                values = ((place, column.value(place)) for place in range(column.declared))
+                chosen[[place for place, value in values if whole(value) is not None and value in wanted]] = 1
         case str():
             chosen[_named(column, name, wanted)] = 1
         case Iterable():

@@ -77,8 +77,10 @@ def public_rows(rows: Rows | int) -> Rows:
 def moved(sensitivity: Sensitivity) -> Fraction:
     """Return by how much one unit moves a query with weights in [0, 1], given how far it moves the histogram.
 
-    Where a unit comes or goes it is all of l1. Where one is replaced, l1 counts what leaves and what comes, either of
-    which is at most half of it, and a query counts their difference.
+    Guarantee: where a unit comes or goes it is all of l1. Where one is replaced it is half of l1: l1 counts what leaves
+      and what comes, and a query counts their difference. The caller must ensure that neither is above that half, so
+      l1 is at least twice the most rows of a unit, though few cells may keep the histogram itself from moving so far:
+      a unit with a row in each of two cells that is replaced by one with none moves it by 2, and a query by 2.
     """
     if not isinstance(sensitivity, Sensitivity):
         raise InvalidParameter(
