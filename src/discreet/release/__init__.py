@@ -74,4 +74,7 @@ __all__ = [
     "Round",
     "NetMechanism",
     "Cover",
+    "Interactive",
+    "Reply",
+    "Route",
 ]

@@ -151,7 +151,7 @@ class Interactive(Online):
             self._permit.take(self._gate.loss_of_opening)
         self._hold()
         self._write()
-        for part in self._instrument.prior(self._truth.marginals, stream):
+        for part in self._instrument.prior(self._truth, stream):
             self.knowledge.learn(part, rounds=_FIRST_ROUNDS)
         self._write()
 
@@ -221,7 +221,7 @@ class Interactive(Online):
 
     def _measured(self, query: LinearQuery, stream: Stream) -> tuple[float, float | None]:
         self._touched.add(self._name(query))
-        released = self._instrument.measure(query, self._truth.marginals, self.knowledge, stream)
+        released = self._instrument.measure(query, self._truth, self.knowledge, stream)
         self.knowledge.learn(released)
         if query.axes not in self._warm and len(self._warm) < _WARMED:
             self._warm.append(query.axes)

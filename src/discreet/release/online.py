@@ -12,9 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import NoReturn, final
-
-import numpy as np
+from typing import final
 
 from discreet.dp import randomness
 from discreet.dp.filter import Charge
@@ -28,58 +26,19 @@ from discreet.errors import InvalidParameter, NotSupported
 from discreet.release import online_state
 from discreet.release.database_update import dense
 from discreet.release.families import Family
-from discreet.release.marginals import Marginals
 from discreet.release.model import DenseModel
 from discreet.release.online_gate import Gate, SparseGate
 from discreet.release.online_plan import Purse
 from discreet.release.online_state import Journal, Json, Save
+from discreet.release.online_truth import Truth, single
 from discreet.release.query import Array, LinearQuery
 from discreet.release.reply import Reply, Route
 from discreet.release.rows import moved, whole_histogram
 from discreet.release.workload import Workload
 
-_FLOATS = 1 << 50  # rows up to which sums of whole counts, in any order, are exact in floats
-_KEPT = 1 << 24  # cells of exact marginals that are kept at a time
 _ZERO = Fraction(0)
 
 Progress = Callable[[int, int], None]
-
-
-def _single(self: object, *_: object, **__: object) -> NoReturn:
-    raise TypeError("an online mechanism is not copied: both would spend one budget. Store state() and resume it once.")
-
-
-class _Truth:
-    """The exact marginals of the table: private, and shown to the gate and to the instruments alone."""
-
-    __slots__ = ("_exact", "_kept", "marginals")
-
-    def __init__(self, cells: Array, shape: tuple[int, ...]) -> None:
-        self.marginals, self._kept = Marginals(cells, shape), 0
-        self._exact = cells.size == 0 or max(abs(int(cells.max())), abs(int(cells.min()))) * cells.size < _FLOATS
-
-    def distance(self, query: LinearQuery, estimate: float) -> int:
-        """Return |Q(D) - estimate| in whole counts, rounded down; the estimate is rounded to steps of the query first.
-
-        It moves by at most the next whole number to what the query moves by.
-        """
-        table = self.marginals(query.axes)
-        scale = query.scale
-        if scale == 1 and self._exact:  # whole numbers below 2^50 add up in floats without rounding
-            return abs(int(query.answer(table)) - round(estimate))
-        return abs(query.count(table) - round(estimate * scale)) // scale
-
-    def room(self, query: LinearQuery) -> None:
-        """Forget all marginals once they take too much room; which ones are kept follows from the questions."""
-        if query.axes not in self.marginals._tables:
-            self._kept += int(np.prod(query.cells, dtype=object))
-            if self._kept > _KEPT:
-                self.marginals, self._kept = Marginals(self.marginals.array, self.marginals.shape), 0
-
-    def __repr__(self) -> str:
-        return "<private>"
-
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _single
 
 
 class Online(ABC):
@@ -91,7 +50,7 @@ class Online(ABC):
     purse: Purse
     model: DenseModel
 
-    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = _single
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __getstate__ = single
 
     def _open(
         self, universe: Universe, histogram: Array | Exact, sensitivity: Sensitivity | None, loss: Loss | None,
@@ -116,7 +75,7 @@ class Online(ABC):
             self._permit = self.purse.permit(self._spent_before)
         moved(self.sensitivity)
         self._left_at_start = self._permit.left
-        self._truth = _Truth(whole_histogram(cells, self.universe.size), self.universe.shape)
+        self._truth = Truth(whole_histogram(cells, self.universe.size), self.universe.shape)
         self._journal, self._save = journal, save
         self._process, self._lock = os.getpid(), threading.Lock()
         self._answered: dict[bytes, Reply] = {}
@@ -173,7 +132,7 @@ class Online(ABC):
             self._check(query)
         if isinstance(queries, Workload):
             with self._lock:
-                self._truth.marginals.prepare(queries.cliques)
+                self._truth.prepare(queries.cliques)
         replies: list[Reply] = []
         for query in listed:
             with self._lock:
@@ -195,7 +154,6 @@ class Online(ABC):
         estimate = self.model.answer(query)
         if self._gate is None or self._test is None or self._measurement is None:
             return self._reply(query, estimate, self._error(query, estimate, tested=False), Route.EXHAUSTED, _ZERO)
-        self._truth.room(query)
         if self._gate.is_above(self._truth.distance(query, estimate), stream):
             return self._learned(query, Route.MEASURED, self._measurement + self._test, stream)
         return self._reply(query, estimate, self._error(query, estimate, tested=True), Route.MODEL, _ZERO)

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from discreet.dp.laplace import Laplace
 from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.release.effects import Effects, MeasuredEffects, coordinates
-from discreet.release.marginals import Marginals
 from discreet.release.online_fit import Knowledge, Released, ReleasedAnswer, ReleasedEffect, subsets
 from discreet.release.online_plan import OnlinePlan
-from discreet.release.query import LinearQuery
+from discreet.release.query import Array, LinearQuery
 from discreet.release.rows import moved
 
 if TYPE_CHECKING:
@@ -31,6 +30,16 @@ Reals: TypeAlias = NDArray[np.float64]
 _MOST_CELLS = 1 << 14  # of a marginal that is measured around a question
 _MOST_COLUMNS = 8
 _ROWS = 0.1  # of what singles get, for the number of rows
+
+
+class Exactly(Protocol):
+    """The exact counts of a table, and its exact marginals."""
+
+    cells: Array
+    shape: Axes
+
+    def __call__(self, axes: Axes) -> Array:
+        """Return the marginal over some columns, in integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +54,11 @@ class Instrument(ABC):
         return LaplaceInstrument(plan) if plan.purse.budget.is_pure else GaussianInstrument(plan)
 
     @abstractmethod
-    def prior(self, truth: Marginals, stream: Stream) -> list[list[Released]]:
+    def prior(self, truth: Exactly, stream: Stream) -> list[list[Released]]:
         """Return what is released before the first question, in the order in which it is learned."""
 
     @abstractmethod
-    def _around(self, axes: Axes, truth: Marginals, knowledge: Knowledge, stream: Stream) -> list[Released]:
+    def _around(self, axes: Axes, truth: Exactly, knowledge: Knowledge, stream: Stream) -> list[Released]:
         """Return the noisy effects of the marginal over some columns."""
 
     @abstractmethod
@@ -60,7 +69,7 @@ class Instrument(ABC):
     def _noise_for(self, sensitivity: Sensitivity) -> Gaussian | Laplace:
         """Return the noise of one number of this sensitivity."""
 
-    def measure(self, query: LinearQuery, truth: Marginals, knowledge: Knowledge, stream: Stream) -> list[Released]:
+    def measure(self, query: LinearQuery, truth: Exactly, knowledge: Knowledge, stream: Stream) -> list[Released]:
         """Return what is released around a query: its whole marginal, or the query where that would drown it."""
         if self.measures_marginal(query, knowledge):
             return self._around(query.axes, truth, knowledge, stream)
@@ -76,7 +85,7 @@ class Instrument(ABC):
             return False
         return self._deviation_around(query, knowledge) <= self.plan.threshold
 
-    def _itself(self, query: LinearQuery, truth: Marginals, stream: Stream) -> ReleasedAnswer:
+    def _itself(self, query: LinearQuery, truth: Exactly, stream: Stream) -> ReleasedAnswer:
         far = Sensitivity(l1=moved(self.plan.sensitivity) * query.scale, neighbours=self.plan.sensitivity.neighbours)
         noise = self._noise_for(far)
         value = cast(int, noise._release(query.count(truth(query.axes)), stream))
@@ -93,7 +102,7 @@ class GaussianInstrument(Instrument):
     Source: as `MeasuredEffects`; the division is by water-filling, for the variance of all cells of a marginal.
     """
 
-    def prior(self, truth: Marginals, stream: Stream) -> list[list[Released]]:
+    def prior(self, truth: Exactly, stream: Stream) -> list[list[Released]]:
         """Measure the number of rows, single columns and pairs at once."""
         plan, shape = self.plan, truth.shape
         effects = Effects(shape, [*((axis,) for axis in range(len(shape))), *plan.pairs])
@@ -105,10 +114,10 @@ class GaussianInstrument(Instrument):
         shares += _shared((1 - _ROWS) * singles, np.where(lengths == 1, some, 0.0))
         shares += _shared(pairs, np.where(lengths == 2, weights, 0.0))
         total = plan.noise_of_singles + plan.noise_of_pairs
-        found = _released(effects, plan.sensitivity, total, shares / shares.sum(), truth.array.reshape(-1), stream)
+        found = _released(effects, plan.sensitivity, total, shares / shares.sum(), truth.cells, stream)
         return [[one for one in found if len(one.part) < 2], [one for one in found if len(one.part) == 2]]
 
-    def _around(self, axes: Axes, truth: Marginals, knowledge: Knowledge, stream: Stream) -> list[Released]:
+    def _around(self, axes: Axes, truth: Exactly, knowledge: Knowledge, stream: Stream) -> list[Released]:
         table = truth(axes)
         effects = Effects(table.shape, [tuple(range(len(axes)))])
         shares = self._shares(axes, effects, knowledge)
@@ -159,7 +168,7 @@ class LaplaceInstrument(Instrument):
     Source: Dwork, McSherry, Nissim, Smith, 2006.
     """
 
-    def prior(self, truth: Marginals, stream: Stream) -> list[list[Released]]:
+    def prior(self, truth: Exactly, stream: Stream) -> list[list[Released]]:
         """Measure the marginals of single columns; together they move once for each column."""
         count = len(truth.shape)
         one_way = [truth((axis,)) for axis in range(count)]
@@ -168,7 +177,7 @@ class LaplaceInstrument(Instrument):
         parts = np.split(noisy, np.cumsum(truth.shape)[:-1])
         return [[one for axis in range(count) for one in _effects_of(parts[axis], (axis,), deviation(noise) ** 2)]]
 
-    def _around(self, axes: Axes, truth: Marginals, knowledge: Knowledge, stream: Stream) -> list[Released]:
+    def _around(self, axes: Axes, truth: Exactly, knowledge: Knowledge, stream: Stream) -> list[Released]:
         noise = self._laplace(1, self.plan.noise)
         noisy = cast("NDArray[np.int64]", noise._release(truth(axes), stream))
         return list(_effects_of(noisy, axes, deviation(noise) ** 2))
