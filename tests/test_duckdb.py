@@ -234,6 +234,18 @@ class TestReach:
             with pytest.raises(dc.Unavailable, match="has no column 'a'"):
                 counts(dc.Table(tmp_path / name, columns={"a": SEX}), "a")
 
+    def test_a_file_without_a_declared_column_is_another_file(self, tmp_path: Path) -> None:
+        """Whichever columns a question names, and before it is paid for: a wrong path or a wrong separator."""
+        (tmp_path / "t.csv").write_text("sex;age\nMale;3\n")
+        pq.write_table(pa.table({"sex": ["Male"]}), tmp_path / "t.parquet")
+        for name in ("t.parquet", "t.csv"):
+            file = dc.Table(tmp_path / name, columns={"sex": SEX, "age": dc.Real(0, 9)})
+            asked = dc.Session(file, budget=dc.Budget(epsilon=1), ledger=dc.memory_ledger())
+            for question in ("SELECT COUNT(*) FROM t", "SELECT sex, COUNT(*) FROM t GROUP BY sex"):
+                with pytest.raises(dc.Unavailable, match=r"has no column '(age|sex)'"):
+                    asked.sql(question, epsilon=1)
+            assert asked.spent == 0
+
     @pytest.mark.parametrize(
         ("array", "domain"),
         [

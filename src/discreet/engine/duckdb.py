@@ -179,11 +179,13 @@ def _checked(connection: duckdb.DuckDBPyConnection, query: BoundedQuery) -> dict
         types = {}
     if not types:
         raise Unavailable(f"the source of table {table.name!r} cannot be reached or read. Nothing was spent.")
-    for column, domain in zip(query.keys, query.domains, strict=True):
+    # A file without one of its declared columns is another file; of a frame only columns that can be keys are kept.
+    for column in table.columns if isinstance(table.source, File) else query.keys:
         if column not in types:
             raise Unavailable(
                 f"the source of table {table.name!r} has no column {column!r}, in these letters. Nothing was spent."
             )
+    for column, domain in zip(query.keys, query.domains, strict=True):
         if not _fits(domain, types[column], from_text=_is_csv(table)):
             raise NeedsDeclaration(
                 f"column {column!r} of table {table.name!r} holds {types[column]}, which a dc.{type(domain).__name__} "
