@@ -15,6 +15,19 @@ from tests.closed_forms import laplace_tail, mp, mpf, response_delta
 class TestIterativeConstruction:
     """S2. Answers are normalised; `level` is the error promised, alpha in the notes."""
 
+    def test_e2_1_an_update_that_takes_a_table_takes_no_database_that_it_made(self) -> None:
+        """Counts (1, 1), and the first is released as 2/3: what an update makes of it is in no N^X, and is updated."""
+
+        def updated(database: tuple[Fraction, ...], query: tuple[int, ...], value: Fraction) -> tuple[Fraction, ...]:
+            away = value - sum(q * d for q, d in zip(query, database, strict=True))
+            return tuple(d + away * (1 if q else -1) for q, d in zip(query, database, strict=True))
+
+        table = (Fraction(1), Fraction(1))
+        first = updated(table, (1, 0), Fraction(2, 3))
+        assert first == (Fraction(2, 3), Fraction(4, 3))
+        assert not all(d.denominator == 1 for d in first)
+        assert updated(first, (1, 0), Fraction(1)) == table
+
     def test_e2_2_the_last_database_of_a_printed_sequence_is_always_wrong(self) -> None:
         """One query, answered by a number; an update replaces the number by the estimate."""
         truth, level = Fraction(1, 2), Fraction(1, 4)
@@ -71,6 +84,48 @@ class TestIterativeConstruction:
         steps = 2 * rounds(level / 2)
         assert steps * epsilon / (2 * rounds(level)) == 4 * epsilon
         assert steps * epsilon / (2 * rounds(level / 2)) == epsilon
+
+    def test_e2_6_a_learner_with_small_average_error_need_not_distinguish(self) -> None:
+        """Right on 99 of 100 queries on average, and no distinguisher: gamma and the worst query are what counts. The
+        exponential mechanism has F = (2 / (n eps)) ln(abs(C) / gamma)."""
+        gaps = [Fraction(0)] * 99 + [Fraction(1)]
+        chosen = 0  # a query that is wrong by the median, and by nearly the mean
+        assert abs(gaps[chosen] - sum(gaps) / 100) == Fraction(1, 100)
+        assert max(gaps) - gaps[chosen] == 1
+        for queries, gamma, epsilon, rows in (
+            (100, mpf("0.05"), mpf(1), 1000),
+            (10**6, mpf("0.001"), mpf("0.1"), 10**5),
+        ):
+            slack = 2 / (rows * epsilon) * mp.log(queries / gamma)
+            short = mp.exp(-epsilon * rows / 2 * slack)  # the weight of a query that is off by more than F, at most
+            assert mp.almosteq(queries * short, gamma)
+
+    def test_e2_7_alpha_stands_on_both_sides(self) -> None:
+        """alpha = 16 B(alpha / 2) ln(abs(C) / g) / (n eps) with B(a) = 4 ln abs(X) / a^2: a cube root, and 4th for
+        delta > 0: alpha^2 = 32 sqrt(16 ln abs(X) ln(1 / d)) ln(abs(C) / g) / (n eps)."""
+        cells, choices, rows, epsilon, delta = mp.log(10**6), mp.log(10**5), mpf(10**6), mpf(1), mpf(10) ** -9
+        pure = mp.cbrt(16 * 16 * cells * choices / (rows * epsilon))
+        assert mp.almosteq(pure, 16 * (4 * cells / (pure / 2) ** 2) * choices / (rows * epsilon))
+        both = mp.sqrt(32 * 4 * mp.sqrt(cells * mp.log(1 / delta)) * choices / (rows * epsilon))
+        bound = 4 * cells / (both / 2) ** 2
+        assert mp.almosteq(both, 32 * mp.sqrt(bound * mp.log(1 / delta)) * choices / (rows * epsilon))
+        for factor in (8, 64):  # eight times the rows: half the error; with a delta, four times are enough
+            assert mp.almosteq(pure / mp.cbrt(factor), mp.cbrt(256 * cells * choices / (factor * rows * epsilon)))
+            assert mp.almosteq(both / mp.sqrt(factor), mp.sqrt(
+                128 * mp.sqrt(cells * mp.log(1 / delta)) * choices / (factor * rows * epsilon)
+            ))  # fmt: skip
+
+    def test_e2_8_without_complements_an_answer_that_is_too_low_is_not_found(self) -> None:
+        """q(D, Q) = Q(D) - Q(D^t) without a sign sees nothing; its absolute value, or the complement, does."""
+        table, model = (Fraction(0), Fraction(1)), (Fraction(1), Fraction(0))
+
+        def error(query: tuple[int, int]) -> Fraction:
+            return sum((q * (t - m) for q, t, m in zip(query, table, model, strict=True)), Fraction(0))
+
+        first, complement = (1, 0), (0, 1)
+        assert error(first) == -1  # the class {first} has no query that is better than none
+        assert abs(error(first)) == 1
+        assert error(complement) == 1
 
 
 class TestSplitting:
