@@ -72,20 +72,20 @@ def test_a_public_proposal_costs_more() -> None:
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_error_of_the_mean(name: str) -> None:
-    """n = 20,000, epsilon 1, delta 1e-6, blocks of 13: typical errors beside those of the sample mean, and the skew.
+    """n = 20,000, epsilon 1, delta 1e-6, blocks of 20: typical errors beside those of the sample mean, and the skew.
 
-    Seen in 300 runs, median absolute error over that of the sample mean: normal 1.6, Student 1.3; log-normal and Pareto
-    10 to 13, all of it the bias of skewed blocks, at most skewness * deviation / (6 m); at n = 200,000, 4 and 8.
+    Seen in 300 runs, median absolute error over that of the sample mean: normal 1.6, Student 1.5; log-normal 8, Pareto
+    10, all of it the bias of skewed blocks, at most skewness * deviation / (6 m); at n = 200,000, both 5 (60 runs).
     """
     draw, _, truth = LAWS[name]
     ask = lambda x: dp.private_mean_unbounded(x, neighbours=ADD, epsilon=1, delta=1e-6, step="1e-5")  # noqa: E731
     private, _, means = asked(name, sized(60, 400), ask)
     typical, own = np.median(np.abs(private - truth)), np.median(np.abs(means - truth))
     if name in ("normal", "student-3"):
-        assert typical <= 3 * own
+        assert typical <= 4 * own
     else:
         sample = draw(np.random.default_rng(9), 400_000)
-        blocks = np.median(sample[: 400_000 // 13 * 13].reshape(-1, 13).mean(axis=1)) - truth
+        blocks = np.median(sample.reshape(-1, 20).mean(axis=1)) - truth
         assert abs(np.median(private - truth) - blocks) <= 3 * own  # the median of such block means, without privacy
 
 

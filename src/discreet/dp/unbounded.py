@@ -197,7 +197,7 @@ def private_mean_unbounded(
     a block, their median is about skewness * deviation / (6 m) from the mean. More blocks make the noise smaller.
 
     Guarantee: (epsilon, delta)-DP for `neighbours`, whichever answer comes. All parameters are public facts; without
-      `blocks` there are twice as many as the test needs.
+      `blocks` there are a quarter more than the test needs.
     Source: Brunel, Avella-Medina, 2020 (median of means by propose-test-release); Nemirovsky, Yudin, 1983.
 
     >>> import numpy as np
@@ -211,7 +211,7 @@ def private_mean_unbounded(
     one_block = Neighbours.REPLACE  # of the vector of block means
     relation(neighbours)
     median = _median(one_block, epsilon, delta, step, test_share if proposal is None else None)
-    count = 2 * median.rows_needed if blocks is None else positive_integer(blocks, "blocks")
+    count = 5 * median.rows_needed // 4 if blocks is None else positive_integer(blocks, "blocks")
     values, stream = _steps(data, median.noise.step), randomness.system()
     if neighbours is Neighbours.REPLACE and values.size < _ROWS_A_BLOCK * count:  # the number of units is public
         raise InvalidParameter(f"{count} blocks need at least {_ROWS_A_BLOCK * count} units; pass fewer blocks=.")
