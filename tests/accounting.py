@@ -107,8 +107,8 @@ def zcdp_epsilon_truth(rho: mpf, delta: mpf) -> mpf:
 @precise
 def response_renyi(order: mpf, whole: mpf) -> mpf:
     """The Renyi divergence of randomised response."""
-    truth = 1 / (1 + mp.exp(-whole))
-    return mp.log(truth**order * (1 - truth) ** (1 - order) + (1 - truth) ** order * truth ** (1 - order)) / (order - 1)
+    truth, lie = 1 / (1 + mp.exp(-whole)), 1 / (1 + mp.exp(whole))
+    return mp.log(truth**order * lie ** (1 - order) + lie**order * truth ** (1 - order)) / (order - 1)
 
 
 @precise
