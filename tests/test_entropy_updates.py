@@ -89,6 +89,26 @@ def test_a_projection_on_what_no_row_or_every_row_has() -> None:
         assert np.isfinite(nobody.logs).all()
 
 
+def test_a_share_at_the_end_of_the_weights_is_approached() -> None:
+    """All rows have the least weight, 1/2, and the value is off by all of `noise`: moved back by it, it is that weight
+    itself. The update that the bound counts is made all the same, and takes 2 u^2."""
+    universe = dp.Universe({"cell": 4})
+    query = release.weighted(universe, "cell", [0.5, 0.5, 0.75, 1])
+    histogram, noise = np.array([ROWS, 0, 0, 0]), F(20)
+    update = release.ShortenedProjection(universe, rows=ROWS)
+    for low in (query, query.complement()):
+        state, truth = update.start(), true_answer(low, histogram)
+        gap = F(state.answer(low)) - truth
+        value = truth - noise * (1 if gap > 0 else -1)
+        after = update.updated(state, low, value, level=abs(gap), noise=noise)
+        assert abs(after.answer(low) - float(truth)) < 1e-6
+        drop = relative_entropy(histogram, state) - relative_entropy(histogram, after)
+        assert drop >= 2 * float(gap / ROWS) ** 2 - 1e-9
+    beyond = update.updated(update.start(), query, F(2 * ROWS), level=F(1), noise=F(0))
+    assert np.isfinite(beyond.logs).all()
+    assert beyond.answer(query) > ROWS - 1e-6
+
+
 class TestTheNoisyProjection:
     """It certifies nothing that is private. With noise an update can move away from the table, and no bound holds:
     values off by a little less than the level make hundreds of updates where eighteen are allowed."""

@@ -215,6 +215,15 @@ class TestSize:
         counts = Workload([*listed, listed[0].complement()]).counts(lambda axes: huge)
         assert counts.tolist() == [2 * 2**62, 5 * 2**62 + 1, 2 * (3 * 2**62 + 1)]
 
+    def test_so_are_counts_beyond_64_bits_on_the_scale_of_other_parts(self) -> None:
+        universe = dp.Universe({"cell": 2})
+        workload = release.marginal(universe, "cell") + release.weighted(universe, "cell", [0.1, 1])
+        tenth = round(0.1 * 2**20)
+        rows = 2**45
+        found = workload.counts(release.Marginals(np.array([rows, 3]), (2,)))
+        expected = [Fraction(rows), Fraction(3), Fraction(rows * tenth, 2**20) + 3]
+        assert [Fraction(int(one), workload.scale) for one in found] == expected
+
     def test_many_queries_of_one_marginal_go_in_parts(self) -> None:
         universe = dp.Universe({"a": 16, "b": 7, "c": 15})
         source = np.random.default_rng(4)

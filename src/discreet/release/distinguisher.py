@@ -22,6 +22,7 @@ from discreet.release.database_update import Structure
 from discreet.release.families import Family
 from discreet.release.marginals import Marginals
 from discreet.release.query import Array, LinearQuery
+from discreet.release.query import in_steps as in_steps
 from discreet.release.rows import moved, whole_histogram
 from discreet.release.workload import Workload
 
@@ -81,7 +82,7 @@ class Distinguisher(ABC):
         >>> workload = release.Workload([release.marginal(universe, "cell")])
         >>> distinguisher = ExponentialDistinguisher(workload, sensitivity=s)
         >>> model = release.MultiplicativeWeights(universe, rows=9000).start()
-        >>> distinguisher.select(np.array([3000, 2000, 4001]), model, epsilon=1)
+        >>> distinguisher.select(np.array([3000, 2800, 4000]), model, epsilon=1)
         2
         """
         from discreet.dp import randomness
@@ -149,12 +150,6 @@ class _OfAWorkload(Distinguisher):
 def _of_scores(sensitivity: Sensitivity, unit: int) -> Sensitivity:
     far = moved(sensitivity) * unit
     return Sensitivity(l1=far, neighbours=sensitivity.neighbours)
-
-
-def in_steps(counts: Array, factor: int) -> Array:
-    """Return whole numbers times a factor, as Python integers where 64 bits might not hold them."""
-    most = max(abs(int(counts.max())), abs(int(counts.min())))
-    return counts * factor if counts.dtype != object and most * factor < _SAFE else counts.astype(object) * factor
 
 
 def rounded(answers: Array, unit: int) -> Array:

@@ -17,7 +17,7 @@ from discreet.release.multiplicative_weights import Distribution, Prior, Relativ
 from discreet.release.query import Array, LinearQuery
 from discreet.release.rows import Rows
 
-_EDGE = 2.0**-40  # a projection keeps shares this far from 0 and 1, so that no cell is lost for good
+_EDGE = 2.0**-40  # a projection keeps shares this far from the least and the greatest weight, so that no cell is lost
 _HALVINGS = 200  # of the interval in which a tilt is searched: beyond the digits of a float
 
 
@@ -29,21 +29,26 @@ class _Projection(RelativeEntropy):
 
     def _project(self, state: Distribution, query: LinearQuery, share: float) -> Distribution:
         weights = spread(query)
-        tilt = _tilt(state.model.marginal(query.axes), query, min(max(share, _EDGE), 1 - _EDGE))
+        tilt = _tilt(state.model.marginal(query.axes), query, share)
         return state if tilt is None else state.moved(tilt * weights)
 
 
 def _tilt(cells: Array, query: LinearQuery, share: float) -> float | None:
-    """Return g such that cells multiplied by exp(g Q) have this share of Q; None if no g has."""
+    """Return g such that cells multiplied by exp(g Q) have this share of Q, or the nearest that is kept to.
+
+    None if all cells have one weight.
+    """
     held, weights = cells.ravel(), query.weights().ravel() / query.scale
     kept = held > 0
     held, weights = held[kept] / float(held.sum()), weights[kept]
+    least, most = float(weights.min(initial=1)), float(weights.max(initial=0))
+    if least >= most:
+        return None
+    share = min(max(share, least + _EDGE * (most - least)), most - _EDGE * (most - least))
     if query.range == (0, query.scale) and bool(((weights == 0) | (weights == 1)).all()):
         have = float(held[weights == 1].sum())
         rest = float(held[weights == 0].sum())
-        return math.log(share / (1 - share)) - math.log(have / rest) if have and rest else None
-    if not weights.size or not weights.min() < share < weights.max():
-        return None
+        return math.log(share / (1 - share)) - math.log(have / rest)
 
     def excess(tilt: float) -> float:
         exponents = np.log(held) + tilt * weights

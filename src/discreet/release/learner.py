@@ -23,11 +23,11 @@ from discreet.dp.universe import Universe
 from discreet.dp.weights import Weights
 from discreet.errors import InvalidParameter
 from discreet.release.database_update import Structure, dense
-from discreet.release.distinguisher import FINE, Distinguisher, Truth, difference, in_steps, rounded
+from discreet.release.distinguisher import FINE, Distinguisher, Truth, difference, rounded
 from discreet.release.families import Prefixes, Ranges
 from discreet.release.marginals import Marginals
 from discreet.release.predicates import axis_of
-from discreet.release.query import Array, LinearQuery, Product
+from discreet.release.query import Array, LinearQuery, Product, in_steps
 from discreet.release.rows import moved, whole_histogram
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class IntervalDistinguisher(Distinguisher):
     >>> histogram = np.ones(universe.size, int); histogram[40_000:50_000] += 5
     >>> s = dp.Sensitivity.histogram(neighbours=dp.Neighbours.REPLACE)
     >>> intervals = release.IntervalDistinguisher(universe, "cell", sensitivity=s)
+    >>> len(intervals.workload), round(float(intervals.slack(1, 0.05)))  # so many intervals; F, in rows
+    (5000050000, 51)
     >>> model = release.MultiplicativeWeights(universe, rows=150_000).start()
     >>> first, last = intervals.interval(intervals.select(histogram, model, epsilon=1))
     >>> abs(first - 40_000) < 50, abs(last - 49_999) < 50

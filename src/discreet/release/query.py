@@ -273,6 +273,12 @@ class Table(LinearQuery):
         return Table(self.shape, self.axes, (self.scale - self.weights()).astype(self.table.dtype), self.scale)
 
 
+def in_steps(counts: Array, factor: int) -> Array:
+    """Return whole numbers times a factor, as Python integers where 64 bits might not hold them."""
+    most = max(abs(int(counts.max())), abs(int(counts.min()))) if counts.size else 0
+    return counts * factor if counts.dtype != object and most * factor < _SAFE // 2 else counts.astype(object) * factor
+
+
 def _times(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     ends = [x * y for x in one for y in other]
     return min(ends), max(ends)

@@ -18,7 +18,7 @@ from discreet.errors import InvalidParameter
 from discreet.release.families import Family, Marginal, Prefixes, Ranges
 from discreet.release.listed import Listed
 from discreet.release.predicates import axis_of
-from discreet.release.query import Array, LinearQuery
+from discreet.release.query import Array, LinearQuery, in_steps
 
 GetMarginal: TypeAlias = Callable[[tuple[int, ...]], Array]
 """From sorted axes to the marginal over them: `Marginals`, or a model."""
@@ -121,7 +121,7 @@ class Workload:
         """Return `scale` times all answers in order, exactly, from marginals of integers."""
         found = (family.counts(get_marginal(family.axes)) for family in self.families)
         scaled = zip(found, self.families, strict=True)
-        return self._ordered([counts * (self.scale // family.scale) for counts, family in scaled])
+        return self._ordered([in_steps(counts, self.scale // family.scale) for counts, family in scaled])
 
     def _ordered(self, found: list[Array]) -> Array:
         together = np.concatenate(found)
