@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 _WHERE = {
     "AboveThreshold": "above_threshold",
     "Answer": "propose_test_release",
+    "BinnedExact": "quantile_tree",
     "Bins": "domain",
     "Boolean": "domain",
     "Budget": "filter",
@@ -50,11 +51,14 @@ _WHERE = {
     "PermuteAndFlip": "permute_and_flip",
     "PrivacyFilter": "filter",
     "ProposeTestRelease": "propose_test_release",
+    "Quantile": "quantile_tree",
     "QuantileChoice": "quantile_choice",
     "QuantileMechanism": "quantiles",
+    "QuantileTree": "quantile_tree",
     "RandomizedResponse": "randomized_response",
     "Real": "domain",
     "ReleasedScale": "scale_bound",
+    "ReleasedTree": "quantile_tree",
     "ScaleBound": "scale_bound",
     "Sensitivity": "sensitivity",
     "Settlement": "filter",
@@ -67,12 +71,14 @@ _WHERE = {
     "TestedExact": "propose_test_release",
     "Text": "domain",
     "ThresholdTest": "threshold_test",
+    "TreeChoice": "tree_choice",
     "UNSTABLE": "propose_test_release",
     "UnboundedMedian": "unbounded",
     "Universe": "domain",
     "Utility": "exponential",
     "best_partition_selection": "partition_choice",
     "best_quantile": "quantile_choice",
+    "best_quantile_tree": "tree_choice",
     "best_sparse_vector": "sparse_choice",
     "cheapest_noise": "noise_choice",
     "compose": "composition",
@@ -142,6 +148,10 @@ if TYPE_CHECKING:
     from discreet.dp.propose_test_release import TestedExact as TestedExact
     from discreet.dp.quantile_choice import QuantileChoice as QuantileChoice
     from discreet.dp.quantile_choice import best_quantile as best_quantile
+    from discreet.dp.quantile_tree import BinnedExact as BinnedExact
+    from discreet.dp.quantile_tree import Quantile as Quantile
+    from discreet.dp.quantile_tree import QuantileTree as QuantileTree
+    from discreet.dp.quantile_tree import ReleasedTree as ReleasedTree
     from discreet.dp.quantiles import QuantileMechanism as QuantileMechanism
     from discreet.dp.quantiles import private_median as private_median
     from discreet.dp.quantiles import private_quantile as private_quantile
@@ -160,6 +170,8 @@ if TYPE_CHECKING:
     from discreet.dp.standard_sparse_vector import Family as Family
     from discreet.dp.standard_sparse_vector import SparseVector as SparseVector
     from discreet.dp.threshold_test import ThresholdTest as ThresholdTest
+    from discreet.dp.tree_choice import TreeChoice as TreeChoice
+    from discreet.dp.tree_choice import best_quantile_tree as best_quantile_tree
     from discreet.dp.unbounded import UnboundedMedian as UnboundedMedian
     from discreet.dp.unbounded import private_mean_unbounded as private_mean_unbounded
     from discreet.dp.unbounded import private_median_unbounded as private_median_unbounded

@@ -35,7 +35,7 @@ _NOISELESS = 44  # at a larger epsilon an answer would be false with probability
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An unbiased estimate of the share of each answer, with an interval that covers the truth with this confidence."""
+    """An unbiased estimate, for instance of the share of each answer, with an interval that covers the truth."""
 
     value: float | Reals
     lower: float | Reals
