@@ -3,6 +3,7 @@
 It imports `discreet.dp` only, and guards nothing: inside a session, values are `Exact` and a permit opens them.
 """
 
+from discreet.release.certified_online import CertifiedInteractive
 from discreet.release.construction_plan import Calibration, Plan
 from discreet.release.cover import Cover
 from discreet.release.database_update import Cells, DatabaseUpdate, Structure, Tolerates
@@ -75,6 +76,7 @@ __all__ = [
     "NetMechanism",
     "Cover",
     "Interactive",
+    "CertifiedInteractive",
     "Reply",
     "Route",
 ]

@@ -146,9 +146,8 @@ class Interactive(Online):
     def _begin(self, stream: Stream) -> None:
         """Pay, write down that it was paid, and then measure."""
         self._permit.take(self.plan.loss_of_prior)
+        self._permit.take(self.plan.loss_of_opening)
         self._gate = self.plan.gate()
-        if self._gate is not None:
-            self._permit.take(self._gate.loss_of_opening)
         self._hold()
         self._write()
         for part in self._instrument.prior(self._truth, stream):

@@ -30,11 +30,6 @@ class Gate(ABC):
 
     @property
     @abstractmethod
-    def loss_of_opening(self) -> Loss:
-        """What is owed before the first question."""
-
-    @property
-    @abstractmethod
     def loss_of_hit(self) -> Loss:
         """What each hit costs; a miss is free."""
 
@@ -76,11 +71,6 @@ class LogisticGate(Gate):
         check_slope(self._each)
 
     @property
-    def loss_of_opening(self) -> Loss:
-        """Nothing."""
-        return Pure(Fraction(0))
-
-    @property
     def loss_of_hit(self) -> Loss:
         """The loss of one hit."""
         return ThresholdHit(self.slope)
@@ -103,19 +93,14 @@ class LogisticGate(Gate):
 class SparseGate(Gate):
     """The standard sparse vector: one hidden threshold, and so many hits, all owed when it is opened.
 
-    Guarantee: as `dp.SparseVector`: `epsilon`-DP for all questions together. The caller must ensure that
-      `loss_of_opening` is paid before it is made.
+    Guarantee: as `dp.SparseVector`: `epsilon`-DP for all questions together. The caller must ensure that it is
+      paid before this is made.
     Source: Lyu, Su, Li, 2017, Algorithm 7.
     """
 
     def __init__(self, *, threshold: int, epsilon: Fraction, hits: int, sensitivity: Sensitivity) -> None:
         self.threshold = threshold
         self._watch = SparseVector(threshold=threshold, cutoff=hits, sensitivity=sensitivity, epsilon=epsilon)
-
-    @property
-    def loss_of_opening(self) -> Loss:
-        """Epsilon."""
-        return self._watch.loss
 
     @property
     def loss_of_hit(self) -> Loss:

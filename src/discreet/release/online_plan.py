@@ -162,6 +162,11 @@ class OnlinePlan:
         singles = self.purse.loss_of_noise(self.noise_of_singles)
         return singles + self.purse.loss_of_noise(self.noise_of_pairs) if self.pairs else singles
 
+    @property
+    def loss_of_opening(self) -> Loss:
+        """What is owed before the first question: a hidden threshold, where there is one."""
+        return Pure(Fraction(0)) if self.purse.is_renyi else Pure(self.tests)
+
     def gate(self) -> Gate | None:
         """Return the test; None where nothing is tested."""
         if not self.tests:
@@ -192,7 +197,7 @@ def _tests(purse: Purse, amount: Fraction, hits: int) -> Fraction:
         return greatest(lambda slope: ThresholdHit(slope).renyi(order) <= each)
     if purse.budget.is_pure:
         return amount
-    return _root_down(2 * amount)  # epsilon-DP is epsilon^2 / 2 in rho
+    return root_down(2 * amount)  # epsilon-DP is epsilon^2 / 2 in rho
 
 
 def _threshold(purse: Purse, tests: Fraction, hits: int, questions: int, sensitivity: Sensitivity) -> int:
@@ -210,7 +215,8 @@ def _noise(purse: Purse, amount: Fraction) -> Fraction:
     return -quantise_up(-purse.noise(amount)) if amount else Fraction(0)
 
 
-def _root_down(square: Fraction) -> Fraction:
+def root_down(square: Fraction) -> Fraction:
+    """Return a rational at most the square root."""
     shift = 2**60
     return Fraction(math.isqrt(int(square * shift * shift)), shift)
 

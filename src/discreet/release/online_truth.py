@@ -44,6 +44,10 @@ class Truth:
         """Make the marginals of many cliques at once."""
         self._tables.prepare(cliques)
 
+    def count(self, query: LinearQuery) -> int:
+        """Return `scale` times the exact answer of a query."""
+        return query.count(self(query.axes))
+
     def distance(self, query: LinearQuery, estimate: float) -> int:
         """Return |Q(D) - estimate| in whole counts, rounded down; the estimate is rounded to steps of the query first.
 
