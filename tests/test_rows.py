@@ -19,7 +19,9 @@ F = Fraction
 
 
 def test_shares_are_as_far_apart_as_rows_says() -> None:
-    """N (q - p) = (n q - N p) + q (N - n): every n within e of N, every table, every model."""
+    """none of its own; what is certified with it holds if the number of rows is within `error` of `estimate`.
+
+    N (q - p) = (n q - N p) + q (N - n): every n within e of N, every table, every model."""
     source, least = np.random.default_rng(1), math.inf
     rows = release.Rows(50, error=7)
     for _ in range(sized(5_000, 100_000)):
@@ -62,13 +64,16 @@ class TestRowCount:
 
 
 def test_a_replaced_unit_moves_a_query_by_half_of_what_leaves_and_comes() -> None:
-    """l1 is at least twice the most rows of a unit: tried for all units of up to R rows, on all 0/1 queries. Taken from
-    how far the histogram moves, where it has few cells, it is too little."""
+    """where a unit comes or goes it is all of l1. Where one is replaced it is half of l1, and l1 is at least twice the
+    most rows of a unit: tried for all units of up to R rows, on all 0/1 queries. Taken from how far the histogram moves,
+    where it has few cells, it is too little."""
     for most in (1, 2, 3):
         units = [u for u in itertools.product(range(most + 1), repeat=3) if sum(u) <= most]
         pairs = list(itertools.product(units, repeat=2))
         farthest = max(abs(sum(a) - sum(b)) for one, other in pairs for a, b in parts(one, other))
         declared = dp.Sensitivity(l1=2 * most, linf=most, neighbours=dp.Neighbours.REPLACE)
+        gone = max(abs(sum(a)) for one in units for a, _ in parts(one, one))
+        assert gone == most == moved(dp.Sensitivity(l1=most, neighbours=dp.Neighbours.ADD_REMOVE))
         assert farthest == most == moved(declared)
     each_once = [(1, 1), (1, 0), (0, 1), (0, 0)]
     pairs2 = list(itertools.product(each_once, repeat=2))

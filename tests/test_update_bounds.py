@@ -58,7 +58,8 @@ def test_the_bound_with_a_number_of_rows_that_is_off() -> None:
 
 
 def test_the_bound_of_a_prior_is_public() -> None:
-    """A good prior makes for fewer updates in fact, not for a smaller bound: max ln 1 / p(x) >= ln |X|."""
+    """the potential of any table is at most `potential`, max ln 1 / p(x), which is at most ln |X| + ln 1 / w and never
+    below ln |X|: a good prior makes for fewer updates in fact, not for a smaller bound."""
     guess = np.array([0.0, 0, 0, 0, 1, 2, 3, 4])
     prior = release.Prior(guess, uniform_share=F(1, 10))
     least = mpf(1) / 80
