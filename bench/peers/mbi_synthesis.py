@@ -27,6 +27,7 @@ ROUNDS = 16
 STEPS = 1000  # of mirror descent for each fit; four times as many for the last one
 MEASURED = 0.9  # of a round's rho; the rest of it selects
 MEGABYTES = 80.0
+DENSE = 10**7  # cells up to which a model is written out, so that marginals of it are sums and need no elimination each
 
 
 class Fitting:
@@ -36,10 +37,13 @@ class Fitting:
         self.rows, self.sizes = rows, sizes
         self.domain = mbi.Domain(list(sizes), list(sizes.values()))
         self.source = np.random.default_rng(seed)
-        self.measured, self.model = [], None
+        self.measured, self.model, self.whole = [], None, None
+
+    def places(self, clique):
+        return [list(self.sizes).index(column) for column in clique]
 
     def exact(self, clique):
-        places = [list(self.sizes).index(column) for column in clique]
+        places = self.places(clique)
         cells = np.ravel_multi_index(tuple(self.rows[:, places].T), [self.sizes[column] for column in clique])
         return np.bincount(cells, minlength=self.domain.size(clique)).astype(float)
 
@@ -52,10 +56,19 @@ class Fitting:
     def fit(self, steps=STEPS):
         solver = estimation.MirrorDescent()
         self.model = solver.estimate(self.domain, self.measured, iters=steps, warm_start=self.model)
+        if self.domain.size() <= DENSE:
+            self.whole = np.asarray(self.model.project(list(self.sizes)).datavector(flatten=False))
+
+    def fitted(self, clique):
+        """The marginal of the model over columns in order."""
+        if self.whole is None:
+            return np.asarray(self.model.project(clique).datavector(flatten=False))
+        kept = self.places(clique)
+        return self.whole.sum(axis=tuple(axis for axis in range(self.whole.ndim) if axis not in kept))
 
     def missed(self, clique):
         """How far the model is off on a marginal; a row moves it by at most 1."""
-        return float(np.abs(self.exact(clique) - np.asarray(self.model.project(clique).datavector())).sum())
+        return float(np.abs(self.exact(clique) - self.fitted(clique).reshape(-1)).sum())
 
     def choose(self, scores, rho):
         """The exponential mechanism, of scores that move by at most 1: rho = epsilon^2 / 8."""
@@ -110,11 +123,10 @@ def fit(mechanism, rows, sizes, order, rho, seed, out, **_):
     np.random.seed(seed)
     drawn = fitting.model.synthetic_data(rows=len(table)).to_dict()
     seconds = time.perf_counter() - before
+    columns = list(sizes)
     marginals = {
-        ",".join(map(str, places)): np.asarray(
-            fitting.model.project([list(sizes)[place] for place in places]).datavector(flatten=False)
-        )
-        for places in combinations(range(len(sizes)), order)
+        ",".join(map(str, places)): fitting.fitted([columns[place] for place in places])
+        for places in combinations(range(len(columns)), order)
     }
     np.savez(out, rows=np.stack([np.asarray(drawn[column]) for column in sizes], axis=1), **marginals)
     return {"seconds": seconds}

@@ -33,15 +33,15 @@ def fit(mechanism, rows, sizes, order, rho, out, **_):
     fitted = context.query(rho=rho).select(*sizes).contingency_table(keys=keys, algorithm=algorithm).release()
     frame = fitted.synthesize(rows=len(table))
     seconds = time.perf_counter() - before
-    places = {}
+    kept = []
     for column, size in sizes.items():
         values = fitted.keys[column].to_list()
-        places[column] = [values.index(value) for value in range(size)]
-    marginals = {}
-    for axes in combinations(range(len(sizes)), order):
-        columns = [list(sizes)[axis] for axis in axes]
-        whole = np.asarray(fitted.project(columns))
-        marginals[",".join(map(str, axes))] = whole[np.ix_(*(places[column] for column in columns))]
+        kept.append([values.index(value) for value in range(size)])
+    whole = np.asarray(fitted.project(list(sizes)))[np.ix_(*kept)]
+    marginals = {
+        ",".join(map(str, axes)): whole.sum(axis=tuple(axis for axis in range(whole.ndim) if axis not in axes))
+        for axes in combinations(range(whole.ndim), order)
+    }
     np.savez(out, rows=frame.select(*sizes).drop_nulls().to_numpy().astype(np.int64), **marginals)
     return {"seconds": seconds}
 

@@ -25,13 +25,13 @@ class Seen(MSTSynthesizer):
         return super().reverse_data(data, supports)
 
 
-def spreading(synthesizer, frame):
+def spreading(synthesizer, frame, sizes):
     """For each column, the matrix that leads from cells of the model to values as we number them."""
     codes = np.array([list(row) for row in synthesizer._transformer.transform(frame)])
     matrices = []
     for place, column in enumerate(frame.columns):
         support = synthesizer.supports[place]
-        matrix = np.zeros((int(frame[column].max()) + 1, int(support.sum()) + (not support.all())))
+        matrix = np.zeros((sizes[column], int(support.sum()) + (not support.all())))
         numbers = np.cumsum(support) - 1
         for value, code in set(zip(frame[column], codes[:, place], strict=True)):
             if support[code]:
@@ -53,13 +53,13 @@ def fit(mechanism, rows, sizes, order, epsilon, delta, seed, out, **_):
     synthesizer.fit(frame, categorical_columns=list(sizes), preprocessor_eps=0.0)
     drawn = np.asarray(synthesizer.sample(len(table))).astype(np.int64)
     seconds = time.perf_counter() - before
-    matrices = spreading(synthesizer, frame)
-    marginals = {}
-    for axes in combinations(range(len(sizes)), order):
-        cells = np.asarray(synthesizer.synthesizer.project([f"col{axis}" for axis in axes]).datavector(flatten=False))
-        cells = reduce(lambda held, axis: np.tensordot(held, matrices[axis], (0, 1)), axes, cells)
-        missing = [(0, list(sizes.values())[axis] - cells.shape[place]) for place, axis in enumerate(axes)]
-        marginals[",".join(map(str, axes))] = np.pad(cells, missing)
+    matrices = spreading(synthesizer, frame, sizes)
+    cells = synthesizer.synthesizer.project([f"col{axis}" for axis in range(len(sizes))]).datavector(flatten=False)
+    whole = reduce(lambda held, matrix: np.tensordot(held, matrix, (0, 1)), matrices, np.asarray(cells))
+    marginals = {
+        ",".join(map(str, axes)): whole.sum(axis=tuple(axis for axis in range(whole.ndim) if axis not in axes))
+        for axes in combinations(range(whole.ndim), order)
+    }
     np.savez(out, rows=drawn, **marginals)
     return {"seconds": seconds}
 
