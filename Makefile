@@ -22,7 +22,7 @@ LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
 
-demo: $(VENV)/.core  ## install, then ask the census table a private question
+demo: $(VENV)/.core  ## install, then ask the census table private questions, ten thousand of them on one budget
 	@$(VENV)/bin/discreet demo
 
 test: $(VENV)/.test  ## format, lint, types, tests, examples in docs

@@ -30,9 +30,12 @@ def test_the_demo_shows_the_main_path(
         "NotSupported: AVG",
     ]
     steps += ["BudgetExceeded", "Ask with epsilon=0.89 or less", "session.history()", "reserve", "11.0%, 89.0%"]
+    steps += ["10,000 questions", "release.Interactive(", "charged: ", "438"]
     for step in steps:
         assert step in out
     assert list(tmp_path.iterdir()) == []
+    missed = int(out.splitlines()[-2].split()[-1])  # of 10,000 questions, on average; one by one it is 438
+    assert 20 < missed < 110
 
 
 def test_the_demo_runs_on_a_terminal_without_the_signs() -> None:

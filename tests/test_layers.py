@@ -24,7 +24,8 @@ MAY_USE: dict[str, frozenset[str]] = {
     "session": BELOW_SESSION,
     "": BELOW_SESSION | {"session"},  # discreet/__init__.py
     "audit": BELOW_SESSION | {"", "session"},
-    "cli": BELOW_SESSION | {"", "session", "audit"},
+    "demo": BELOW_SESSION | {"", "session"},
+    "cli": BELOW_SESSION | {"", "session", "audit", "demo"},
 }
 DP_LIBRARIES = frozenset({"numpy", "scipy", "flint"})
 DRAWS_BITS = "discreet.dp.randomness"
