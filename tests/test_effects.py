@@ -158,7 +158,8 @@ def excess(sigma: Fraction, unit: int, epsilon: float) -> mpf:
 
     Kept is the difference of the cells, each `unit` times a count plus rounded noise of `unit` sigma.
     """
-    law = law_of_difference(sigma * unit, math.ceil(9 * sigma * unit) + 1)
+    far = 9 + math.ceil(2 * epsilon * sigma)  # standard deviations: what is left out is far below delta
+    law = law_of_difference(sigma * unit, math.ceil(far * sigma * unit) + 1)
     odds = mp.exp(mpf(epsilon))
     delta = sum((max(mpf(0), p - odds * law.get(k - unit, mpf(0))) for k, p in law.items()), start=mpf(0))
     return delta / gaussian_delta(mpf(epsilon), 1 / (real(sigma) * mp.sqrt(2)))
@@ -179,7 +180,7 @@ def test_measured_effects_are_centred_with_the_noise_they_state(shape: tuple[int
     table = np.arange(math.prod(shape)) * 3
     truth = effects.of_marginals(Marginals(table, shape))
     shares = np.full(len(effects.sets), 1 / len(effects.sets))
-    measured = MeasuredEffects.sharing(effects, ONE, mu_squared=Fraction(1, 2), shares=shares)
+    measured = MeasuredEffects.sharing(effects, ONE, mu_squared=Fraction(1, 20_000), shares=shares)  # steps are fine
     sigmas = np.array([float(s) for s in measured.sigmas])[effects.owner]
     coordinates_of = len(sigmas)
 
@@ -197,7 +198,7 @@ def test_measured_effects_are_centred_with_the_noise_they_state(shape: tuple[int
 def test_it_is_opened_by_a_permit_and_refuses_what_it_cannot_measure() -> None:
     effects = Effects((2, 2), [(0, 1)])
     measured = MeasuredEffects.sharing(effects, ONE, mu_squared=Fraction(1, 2), shares=np.full(4, 0.25))
-    account = dp.PrivacyFilter(dp.Budget(epsilon=3, delta=1e-6))
+    account = dp.PrivacyFilter(dp.Budget(epsilon=30, delta=1e-6))
     exact = Exact(np.array([3, 1, 4, 1]), sensitivity=ONE, unit="row")
     assert len(measured.open(exact, account.reserve(measured.loss))) == 4
     wide = dp.Sensitivity(l1=2, l2=2, neighbours=ADD)

@@ -22,12 +22,15 @@ from discreet.release.learner import IntervalDistinguisher
 from discreet.release.listed import Listed
 from discreet.release.marginals import Marginals, lift
 from discreet.release.median import Median
+from discreet.release.model import DenseModel, Model
 from discreet.release.multiplicative_weights import MultiplicativeWeights, Prior, Step
 from discreet.release.net_mechanism import NetMechanism
 from discreet.release.predicates import cell, predicate, weighted, where
 from discreet.release.query import LinearQuery
 from discreet.release.reply import Reply, Route
 from discreet.release.rows import RowCount, Rows
+from discreet.release.synthesize import synthesis_plan, synthesize
+from discreet.release.synthesized import SynthesizedModel
 from discreet.release.transcript import Round
 from discreet.release.workload import Workload, all_marginals, marginal, prefixes, ranges
 
@@ -74,6 +77,11 @@ __all__ = [
     "Run",
     "Round",
     "NetMechanism",
+    "Model",
+    "DenseModel",
+    "SynthesizedModel",
+    "synthesize",
+    "synthesis_plan",
     "Cover",
     "Interactive",
     "CertifiedInteractive",

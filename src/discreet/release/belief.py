@@ -32,11 +32,14 @@ _STEPS = 24
 _ROUNDS = 100  # of the quasi-Newton method, in one step
 _CLOSE = 0.3  # of the noise: a step ends when no coordinate is further from where it should end
 _PATIENCE = 3  # steps in a row that predict worse
+_COMMON = 20.0  # coordinates' worth of what a whole order says of its errors
+_LEAST = 0.01  # of the variance of the noise: no error is claimed to be less
+_TINY = 1e-300  # what has no coordinates has no error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Believed:
-    """A fitted table, and about how far off the cells of each clique are (root mean square), by thinning."""
+    """A fitted table, and for each set of columns the mean square error of a coordinate of its effect."""
 
     fit: Fit
     missed: dict[Axes, float]
@@ -96,21 +99,20 @@ class Believer:
         return Believed(latest, self._missed(measured, latest.statistics, moved, spread), False)
 
     def _missed(self, measured: Reals, fitted: Reals, moved: Reals, spread: Reals) -> dict[Axes, float]:
-        """Return for each clique the root mean square error of its cells, by Stein's unbiased estimate of risk.
+        """Return for each set the mean square error of a coordinate of its effect: Stein's unbiased estimate.
 
         A fit misses the truth by what it misses the measurement by, less the noise, plus twice what of the noise it
-        follows; the last is seen from how it moved with a part of new noise. One standard error is added.
+        follows; the last is seen from how it moved with a part of new noise. What few coordinates say of the ratio of
+        error to noise is put together with what all of their order say, which counts as `_COMMON` coordinates, and one
+        standard error of the latter is added. The number of rows is believed as it was measured.
         """
-        effects = self.effects
-        followed = (moved - fitted) * spread / _THINNED
-        squares = (fitted - measured) ** 2 - self.variances + 2 * followed
-        excess = np.bincount(effects.owner, squares, minlength=len(effects.sets))
-        spreads = np.bincount(effects.owner, 2 * self.variances**2, minlength=len(effects.sets))
-        found = {}
-        for clique in effects.cliques:
-            inside = [i for i, part in enumerate(effects.sets) if set(part) <= set(clique)]
-            outside = [math.prod(effects.shape[axis] for axis in clique if axis not in effects.sets[i]) for i in inside]
-            total = sum(excess[i] / n for i, n in zip(inside, outside, strict=True))
-            error = math.sqrt(sum(spreads[i] / n**2 for i, n in zip(inside, outside, strict=True)))
-            found[clique] = math.sqrt(max(total, 0.0) + error) / math.sqrt(math.prod(effects.cells(clique)))
-        return found
+        effects, followed = self.effects, (moved - fitted) * spread / _THINNED
+        order = np.array([len(part) for part in effects.sets])
+        squares = np.bincount(effects.owner, (fitted - measured) ** 2 - self.variances + 2 * followed, len(order))
+        noise = np.bincount(effects.owner, self.variances, len(order))
+        total = np.bincount(order, squares) + np.sqrt(np.bincount(order[effects.owner], 2 * self.variances**2))
+        common = (total / np.maximum(np.bincount(order, noise), _TINY))[order]
+        ratios = (effects.sizes * squares / np.maximum(noise, _TINY) + _COMMON * common) / (effects.sizes + _COMMON)
+        ratios[0] = 1
+        each = np.maximum(ratios, _LEAST) * noise / np.maximum(effects.sizes, 1)
+        return dict(zip(effects.sets, each.tolist(), strict=True))

@@ -8,7 +8,7 @@ so a table of them is measured without saying anything twice, and each set with 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -67,9 +67,18 @@ class Effects:
     _factors: Reals = field(repr=False)
     _transform: Separable = field(repr=False)
 
-    def __init__(self, shape: Axes, cliques: Iterable[Axes], dtype: type[np.floating] = np.float64) -> None:
+    def __init__(
+        self,
+        shape: Axes,
+        cliques: Iterable[Axes],
+        dtype: type[np.floating] = np.float64,
+        *,
+        among: Collection[Axes] | None = None,
+    ) -> None:
+        """Take the cliques, and where not all of their subsets are wanted, those that are."""
         kept = tuple(dict.fromkeys(tuple(sorted(clique)) for clique in cliques))
         every = {part for clique in kept for k in range(len(clique) + 1) for part in combinations(clique, k)}
+        every = every if among is None else every & set(among)
         sets = tuple(sorted(every, key=lambda part: (len(part), part)))
         strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         places = [_places(shape, strides, part) for part in sets]
@@ -144,6 +153,8 @@ def coordinates(table: NDArray[np.int64] | Reals, cells: Axes) -> Reals:
 
 def expanded(own: Reals, cells: Axes) -> Reals:
     """Return the marginal of this shape that is nothing but an effect, from its coordinates."""
+    if not own.size:  # a column of one value has no effect
+        return np.zeros(cells)
     for size in cells:
         own = own.reshape(size - 1, -1).T @ _effects_of(size)
     return own.reshape(cells)

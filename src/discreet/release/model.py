@@ -51,6 +51,10 @@ class Model(ABC):
             raise InvalidParameter("the query is about another universe than the model.")
         return query.answer(self.marginal(query.axes))
 
+    def answer_many(self, workload: Workload) -> Reals:
+        """Return the answers of all queries of a workload, in order."""
+        return self.answers(workload)
+
     def answers(self, workload: Workload) -> Reals:
         """Return the answers of all queries of a workload, in order."""
         if workload.shape != self.universe.shape:
@@ -69,7 +73,7 @@ class Model(ABC):
         """Write the model to a file, which is as public as the model."""
 
     def sample(self, n: int) -> Rows:
-        """Return n rows with the declared values of the columns; `.frame` of it is a pandas frame.
+        """Return n rows, an array of declared values for each column: pandas, polars and Arrow make tables of it.
 
         Counts of cells are those of the model, rounded at random so that none is off by 1 or more; the order is random.
         """
