@@ -15,6 +15,7 @@ from discreet.dp.columns import Boolean, Category, Date, Integer
 from discreet.dp.measured import Bins
 from discreet.dp.universe import Finite, Universe
 from discreet.errors import InvalidParameter
+from discreet.release.mixture import MixtureModel
 from discreet.release.model import DenseModel, Model
 from discreet.release.query import Array
 
@@ -35,10 +36,13 @@ def load(path: str | Path) -> Model:
     """Read a model from a file that `save` wrote."""
     try:
         with np.load(Path(path), allow_pickle=False) as file:
-            about, cells = json.loads(file["about"].tobytes().decode()), file["cells"]
+            about, arrays = json.loads(file["about"].tobytes().decode()), {name: file[name] for name in file}
         if about["format"] != _FORMAT:
             raise KeyError(_FORMAT)
-        return DenseModel(read(about["columns"]), cells)
+        universe = read(about["columns"])
+        if "weights" in arrays:
+            return MixtureModel.of_arrays(universe, arrays["rows"], arrays["weights"], arrays["shares"])
+        return DenseModel(universe, arrays["cells"])
     except FileNotFoundError:
         raise InvalidParameter(f"there is no file {str(path)!r}.") from None
     except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile):
