@@ -46,11 +46,12 @@ class Keyed:
 
     def sorted(self, kept: NDArray[np.bool_]) -> tuple[list[Key], NDArray[np.intp]]:
         """Return the keys that are kept, sorted, and where they stood: an order that the table has no part in."""
-        places = np.flatnonzero(kept)
-        keys = self.keys
-        chosen = [keys[i] for i in places.tolist()] if isinstance(keys, list) else keys[places].tolist()
-        order = sorted(range(len(chosen)), key=chosen.__getitem__)
-        return [chosen[i] for i in order], places[np.array(order, dtype=np.intp)]
+        places, keys = np.flatnonzero(kept), self.keys
+        if isinstance(keys, list):
+            ranked = sorted(places.tolist(), key=keys.__getitem__)
+            return [keys[i] for i in ranked], np.array(ranked, dtype=np.intp)
+        places = places[np.argsort(keys[places])]
+        return keys[places].tolist(), places
 
     def __repr__(self) -> str:
         return "Keyed()"

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from discreet.dp.values import Value
 
 Ordered: TypeAlias = Bins | Integer | Date
-Place: TypeAlias = float | int | date
 
 _MOST_BINS = 1 << 22
 _MOST_ROWS = 1 << 62  # of the whole table
@@ -209,9 +207,9 @@ class QuantileTree:
 class Quantile:
     """A quantile, and an interval that covers that of the table with this confidence, as wide as its bins at least."""
 
-    value: Place
-    lower: Place
-    upper: Place
+    value: Value
+    lower: Value
+    upper: Value
     confidence: float
 
 
@@ -262,14 +260,13 @@ class ReleasedTree:
         """Return several quantiles, each with an interval that covers it with this confidence by itself."""
         return [self.quantile(share, confidence=confidence) for share in shares]
 
-    def _ends(self, place: int) -> tuple[Place, Place]:
+    def _ends(self, place: int) -> tuple[Value, Value]:
         bins = self.tree.bins
         if isinstance(bins, Bins):
             return float(bins.floats[place]), float(bins.floats[place + 1])
-        value = bins.values[place]
-        return value, value
+        return bins.value(place), bins.value(place)
 
-    def _inside(self, place: int, over: Reals) -> Place:
+    def _inside(self, place: int, over: Reals) -> Value:
         low, high = self._ends(place)
         before, after = float(over[place]), float(over[place + 1])
         if isinstance(low, float) and isinstance(high, float):
