@@ -40,14 +40,14 @@ def test_the_demo_shows_the_main_path(
 
 def test_the_demo_runs_on_a_terminal_without_the_signs() -> None:
     environment = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80"}
-    command = [sys.executable, "-c", "import sys; from discreet.cli import main; sys.exit(main(['demo']))"]
+    command = [sys.executable, "-m", "discreet", "demo"]
     run = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=True)
     assert run.stdout.isascii()
     assert b"|" in run.stdout
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = [sys.executable, "-c", "import sys; from discreet.cli import main; sys.exit(main(['demo']))"]
+    command = [sys.executable, "-m", "discreet", "demo"]
     with subprocess.Popen(
         command, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:

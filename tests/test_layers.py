@@ -26,6 +26,7 @@ MAY_USE: dict[str, frozenset[str]] = {
     "audit": BELOW_SESSION | {"", "session"},
     "demo": BELOW_SESSION | {"", "session"},
     "cli": BELOW_SESSION | {"", "session", "audit", "demo"},
+    "__main__": frozenset({"cli"}),
 }
 DP_LIBRARIES = frozenset({"numpy", "scipy", "flint"})
 DRAWS_BITS = "discreet.dp.randomness"
