@@ -114,8 +114,8 @@ def mwem(fitting, rho, order):
         fitting.fit(4 * STEPS if number == ROUNDS else STEPS)
 
 
-def fit(mechanism, rows, sizes, order, rho, seed, out, **_):
-    """Seconds of a fit and of as many rows; the rows and the marginals of the model go to a file."""
+def fit(mechanism, rows, sizes, order, rho, seed, out, model=True, **_):
+    """Seconds of a fit and of as many rows; the rows and, if wanted, the marginals of the model go to a file."""
     table = np.load(rows)
     before = time.perf_counter()
     fitting = Fitting(table, sizes, seed)

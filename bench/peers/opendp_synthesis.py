@@ -19,8 +19,8 @@ import polars as pl
 dp.enable_features("contrib")
 
 
-def fit(mechanism, rows, sizes, order, rho, out, **_):
-    """Seconds of a fit and of as many rows; the rows and the marginals of the model go to a file."""
+def fit(mechanism, rows, sizes, order, rho, out, model=True, **_):
+    """Seconds of a fit and of as many rows; the rows and, if wanted, the marginals of the model go to a file."""
     table = np.load(rows)
     before = time.perf_counter()
     context = dp.Context.compositor(
@@ -33,15 +33,17 @@ def fit(mechanism, rows, sizes, order, rho, out, **_):
     fitted = context.query(rho=rho).select(*sizes).contingency_table(keys=keys, algorithm=algorithm).release()
     frame = fitted.synthesize(rows=len(table))
     seconds = time.perf_counter() - before
-    kept = []
-    for column, size in sizes.items():
-        values = fitted.keys[column].to_list()
-        kept.append([values.index(value) for value in range(size)])
-    whole = np.asarray(fitted.project(list(sizes)))[np.ix_(*kept)]
-    marginals = {
-        ",".join(map(str, axes)): whole.sum(axis=tuple(axis for axis in range(whole.ndim) if axis not in axes))
-        for axes in combinations(range(whole.ndim), order)
-    }
+    marginals = {}
+    if model:
+        kept = []
+        for column, size in sizes.items():
+            values = fitted.keys[column].to_list()
+            kept.append([values.index(value) for value in range(size)])
+        whole = np.asarray(fitted.project(list(sizes)))[np.ix_(*kept)]
+        marginals = {
+            ",".join(map(str, axes)): whole.sum(axis=tuple(axis for axis in range(whole.ndim) if axis not in axes))
+            for axes in combinations(range(whole.ndim), order)
+        }
     np.savez(out, rows=frame.select(*sizes).drop_nulls().to_numpy().astype(np.int64), **marginals)
     return {"seconds": seconds}
 
