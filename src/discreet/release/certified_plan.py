@@ -22,11 +22,11 @@ from discreet.release.online_plan import Purse, apart, root_down
 
 Rule: TypeAlias = DatabaseUpdate[Any]
 
-_GROWTH = Fraction(5, 4)  # of the number of hits from one candidate to the next
+_GROWTH = Fraction(3, 2)  # of the number of hits from one candidate to the next
 _MOST_HITS = 10**7
-_SHARES = [1 - Fraction(1, 2**k) for k in range(1, 8)]  # of the price of a hit, for the test
+_SHARES = [1 - Fraction(1, 2**k) for k in range(1, 6)]  # of the price of a hit, for the test
 _ROUNDING = Fraction(3, 2)  # counts: the estimate is rounded by up to a half, the distance down by less than one
-_STEPS = 48  # halvings of the interval in which a level is searched
+_FINEST = Fraction(1, 1024)  # counts between levels
 _DOUBLINGS = 16
 
 
@@ -120,7 +120,7 @@ class CertifiedPlanner:
         """Return the best plan over the number of hits; None if there is none."""
         best: CertifiedPlan | None = None
         hits, worse = 1, 0
-        while hits <= _MOST_HITS and worse < 12:
+        while hits <= _MOST_HITS and worse < 5:
             plan = self._with(hits)
             if plan is not None and (best is None or plan.certified_error < best.certified_error):
                 best, worse = plan, 0
@@ -162,14 +162,15 @@ class CertifiedPlanner:
         return Gaussian(sensitivity=one, rho=self.purse.noise(amount) / 2)
 
     def _level(self, hits: int, noise: Fraction) -> Fraction:
-        """Return the least level, to many bits, with B(level) <= hits for values off by less than it."""
-        low, high = noise, self.update.first_error
-        if not self._bounded(high, noise, hits):
-            raise InvalidParameter("no level")
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._bounded(middle, noise, hits) else (middle, high)
-        return Fraction(math.ceil(high * 1024), 1024)
+        """Return a level, about the least, with B(level) <= hits for values off by at most `noise`, which is below it.
+
+        That of the rule for noise that it does not feel, or else with what shortening takes.
+        """
+        level = self.update.level(hits, noise=noise)
+        for candidate in (max(level, noise) + _FINEST, level + 2 * noise + _FINEST):
+            if self._bounded(candidate, noise, hits):
+                return Fraction(math.ceil(candidate / _FINEST)) * _FINEST
+        raise InvalidParameter("this rule has no level for so few updates")
 
     def _bounded(self, level: Fraction, noise: Fraction, hits: int) -> bool:
         try:

@@ -23,10 +23,10 @@ from discreet.dp.universe import Universe
 from discreet.release import online_state
 from discreet.release.model import DenseModel
 from discreet.release.online import Online
-from discreet.release.online_fit import Knowledge, ReleasedAnswer
+from discreet.release.online_fit import Knowledge
 from discreet.release.online_gate import LogisticGate
-from discreet.release.online_measure import Instrument
-from discreet.release.online_plan import OnlinePlan, refuse_if_too_small
+from discreet.release.online_measure import Instrument, deviation_of_one
+from discreet.release.online_plan import OnlinePlan, check_plan
 from discreet.release.online_state import Journal, Json, Save
 from discreet.release.query import Array, LinearQuery
 
@@ -131,7 +131,7 @@ class Interactive(Online):
         before = None if state is None else online_state.from_bytes(state)
         self._open(universe, histogram, sensitivity, loss, permit, confidence, journal, save, before)
         self.plan = OnlinePlan.of(self.purse, universe.shape, self.sensitivity, questions=count)
-        refuse_if_too_small(self.plan)
+        check_plan(self.plan, universe.shape)
         self._instrument, self.knowledge = Instrument.of(self.plan), Knowledge(universe)
         self._bypasses, self._touched, self._warm = self.plan.bypasses, set[str](), list[Axes]()
         self._sigmas = NormalDist().inv_cdf(1 - float(1 - self.confidence) / 2)
@@ -141,7 +141,7 @@ class Interactive(Online):
             self._restore(before)
         self._bar = None if self._gate is None else self._gate.bar(1 - self.confidence)
         slope = float(self.plan.tests) if isinstance(self._gate, LogisticGate) else 8 / max(1, self.plan.threshold)
-        self._fine = 1 / math.sqrt(float(self.plan.noise)) if self._gate is None else _FINE / slope
+        self._fine = 1.1 * deviation_of_one(self.plan) if self._gate is None else _FINE / slope
 
     def _begin(self, stream: Stream) -> None:
         """Pay, write down that it was paid, and then measure."""
@@ -191,6 +191,8 @@ class Interactive(Online):
 
     def _deviation(self, query: LinearQuery) -> float | None:
         """Return the standard deviation of what the measurements say of a query; None if they do not cover it."""
+        if query.key in self.knowledge.exact:
+            return math.sqrt(self.knowledge.exact[query.key].variance)
         if not self.knowledge.covers(query.axes):
             return None
         return math.sqrt(self.knowledge.variance(query))
@@ -199,7 +201,12 @@ class Interactive(Online):
         self._last = self._deviation(query)
         if self._last is None or self._last > self._fine:
             return None
-        return self._told(self.knowledge.direct(query), self._last, self.model.answer(query))
+        return self._told(self._direct(query), self._last, self.model.answer(query))
+
+    def _direct(self, query: LinearQuery) -> float:
+        """Return what the measurements alone say of a query that they cover."""
+        one = self.knowledge.exact.get(query.key)
+        return self.knowledge.direct(query) if one is None else one.value
 
     def _told(self, direct: float, deviation: float, estimate: float) -> tuple[float, float]:
         """Return the model's answer, or the measured one where they are too far apart; and its error."""
@@ -226,16 +233,13 @@ class Interactive(Online):
             self._warm.append(query.axes)
         for axes in self._warm:
             self.model.marginal(axes)
-        match released:
-            case [ReleasedAnswer(_, value, variance)]:
-                return self._told(value, math.sqrt(variance), self.model.answer(query))
-            case _:
-                deviation = math.sqrt(self.knowledge.variance(query))
-                return self._told(self.knowledge.direct(query), deviation, self.model.answer(query))
+        deviation = self._deviation(query)
+        assert deviation is not None  # it has just been measured
+        return self._told(self._direct(query), deviation, self.model.answer(query))
 
     def _error(self, query: LinearQuery, estimate: float, *, tested: bool) -> float | None:
         """Return the bar of the test, or that of the measurements: whichever is the finer by public facts."""
         bar = self._bar if tested else None
         if self._last is None or (bar is not None and 2 * self._sigmas * self._last >= bar):
             return bar
-        return abs(estimate - self.knowledge.direct(query)) + self._sigmas * self._last
+        return abs(estimate - self._direct(query)) + self._sigmas * self._last

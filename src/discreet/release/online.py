@@ -12,7 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import final
+from typing import Self, final
 
 from discreet.dp import randomness
 from discreet.dp.filter import Charge
@@ -223,6 +223,12 @@ class Online(ABC):
                 if self._journal is not None:
                     self._journal.close()
             return self._state()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def spent(self) -> Fraction:

@@ -103,6 +103,7 @@ class Knowledge:
         self.signals: dict[Axes, tuple[float, float]] = {}  # squares beyond noise, per coordinate; the variance
         self.multipliers: dict[Axes, Reals] = {}
         self.answers: list[ReleasedAnswer] = []
+        self.exact: dict[bytes, ReleasedAnswer] = {}  # the last release of a query that was measured by itself
         self.strengths: list[float] = []  # the signal of each answer, and its multiplier
         self.of_answers: list[float] = []
         self._effects: Effects | None = None
@@ -126,6 +127,7 @@ class Knowledge:
                     missed = (one.value - self.model.answer(one.query)) ** 2 - one.variance
                     self.strengths.append(max(missed, _DOUBT * math.sqrt(2) * one.variance))
                     self.answers.append(one)
+                    self.exact[one.query.key] = one
                     self.of_answers.append(0.0)
         self.refit(rounds)
 
@@ -213,6 +215,7 @@ class Knowledge:
         self.answers = [
             ReleasedAnswer(read(q, self.shape), value, variance) for q, value, variance in content["answers"]
         ]
+        self.exact = {one.query.key: one for one in self.answers}
         self.strengths, self.of_answers = list(content["strengths"]), list(content["of_answers"])
         self.refit(rounds=0)
 

@@ -202,6 +202,12 @@ def deviation(noise: Gaussian | Laplace) -> float:
     return math.sqrt(2) * float(noise.scale)
 
 
+def deviation_of_one(plan: OnlinePlan) -> float:
+    """Return the standard deviation of one query that is measured by itself."""
+    far = Sensitivity(l1=moved(plan.sensitivity), neighbours=plan.sensitivity.neighbours)
+    return deviation(Instrument.of(plan)._noise_for(far))
+
+
 def _shared(amount: float, weights: Reals) -> Reals:
     total = float(weights.sum())
     return np.asarray(amount * weights / total) if total else np.zeros(len(weights))

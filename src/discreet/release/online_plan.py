@@ -36,6 +36,8 @@ _BYPASSES = 10
 _FEW = 100  # questions: so many or fewer are all measured, and nothing is tested
 _MOST_PAIR_CELLS = 1 << 16  # of a pair of columns that is measured beforehand
 _MOST_PAIRS = 300
+MOST_VALUES = 4096
+"""Of one column: its effects take a matrix of so many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,11 @@ def root_down(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(int(square * shift * shift)), shift)
 
 
-def refuse_if_too_small(plan: OnlinePlan, rows: str = "the table") -> None:
-    """Refuse a budget that buys no measurement that could be drawn."""
+def check_plan(plan: OnlinePlan, shape: Axes) -> None:
+    """Refuse a budget that buys no measurement that could be drawn, and columns that are too fine."""
+    if max(shape) > MOST_VALUES:
+        raise NotSupported(
+            f"a column of more than {MOST_VALUES} values is too fine for a model of effects: use coarser bins."
+        )
     if plan.noise <= 0 or (plan.hits and plan.threshold > 2**62):
-        raise NotSupported(f"this budget is too small to learn anything of {rows}: ask for more epsilon.")
+        raise NotSupported("this budget is too small to learn anything of a table: ask for more epsilon.")

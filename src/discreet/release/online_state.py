@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -89,11 +89,11 @@ class Journal:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._lock: IO[bytes] | None = self.path.with_name(self.path.name + ".lock").open("ab")
+        self._lock: int | None = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._lock.close()
+            self.close()
             raise NotSupported(
                 f"another process answers from the journal {str(path)!r}; two would spend twice."
             ) from None
@@ -119,5 +119,8 @@ class Journal:
     def close(self) -> None:
         """Let another process have it."""
         if self._lock is not None:
-            self._lock.close()
+            os.close(self._lock)
             self._lock = None
+
+    def __del__(self) -> None:
+        self.close()

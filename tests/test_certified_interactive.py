@@ -1,0 +1,175 @@
+"""The certified online mechanism: worst noise within its bounds never breaks what was stated in advance."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet import dp, release
+from discreet.dp.randomness import Stream
+from discreet.errors import InvalidParameter, NotSupported
+from discreet.release.online_gate import LogisticGate, SparseGate
+from discreet.release.reply import Route
+from tests.construction_adversary import subsets, table, true_answer
+from tests.online_tapes import CELLS
+from tests.sizes import sized
+
+F = Fraction
+UNIVERSE = dp.Universe({"one": 2, "two": 4})
+ROWS = 40_000
+LOSS = dp.Loss.approximate(epsilon=1, delta="1e-9")
+BETA = F(1, 20)
+QUESTIONS = 300
+NONE = F(0)
+
+
+def certified(histogram: np.ndarray, **more: object) -> release.CertifiedInteractive:
+    given: dict[str, object] = {
+        "sensitivity": CELLS, "loss": LOSS, "questions": QUESTIONS, "failure_probability": BETA,
+        "rows": release.Rows(ROWS, error=50), **more,
+    }  # fmt: skip
+    return release.CertifiedInteractive(UNIVERSE, histogram, **given)  # type: ignore[arg-type]
+
+
+class Worst:
+    """Coins and values that are as misleading as the event of the certificate allows."""
+
+    def __init__(
+        self, online: release.CertifiedInteractive, *, eager: bool, sign: int, excess: Fraction = NONE
+    ) -> None:
+        self.plan, self.eager, self.sign, self.excess = online.plan, eager, sign, excess
+        self.hits = 0
+
+    def is_above(self, value: int, stream: Stream) -> bool:
+        width = self.plan.width + self.excess
+        above = value > self.plan.threshold - width if self.eager else value >= self.plan.threshold + width
+        self.hits += above
+        return above
+
+    def noisy(self, count: int, scale: int, stream: Stream) -> Fraction:
+        return Fraction(count, scale) + self.sign * self.plan.noise * (-1) ** (self.hits if abs(self.sign) > 1 else 0)
+
+
+def worst_error(
+    histogram: np.ndarray, *, eager: bool, sign: int, excess: Fraction = NONE, **more: object
+) -> tuple[Fraction, int, release.CertifiedInteractive]:
+    """The greatest error and the number of updates, where each question is the one answered worst."""
+    online = certified(histogram, **more)
+    worst = Worst(online, eager=eager, sign=sign, excess=excess)
+    workload = subsets(UNIVERSE, 24, seed=3)
+    queries = list(workload)
+    truth = [true_answer(query, histogram) for query in queries]
+    greatest = F(0)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(LogisticGate, "is_above", lambda self, value, stream: worst.is_above(value, stream))
+        patched.setattr(type(online), "_noisy", lambda self, count, scale, stream: worst.noisy(count, scale, stream))
+        for _ in range(sized(60, 200)):
+            gaps = [abs(float(t) - online.model.answer(q)) for t, q in zip(truth, queries, strict=True)]
+            number = int(np.argmax(gaps))
+            online._answered.clear()
+            reply = online.ask(queries[number])
+            greatest = max(greatest, abs(truth[number] - Fraction(reply.value)))
+            if reply.route is Route.MODEL:
+                break
+    return greatest, worst.hits, online
+
+
+@pytest.mark.parametrize("rule", [release.MultiplicativeWeights, release.ShortenedProjection])
+@pytest.mark.parametrize("eager", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_worst_noise_within_its_bounds_never_breaks_the_certificate(
+    rule: type[release.MultiplicativeWeights], eager: bool, sign: int
+) -> None:
+    """Guarantee: but for the failure probability, no answer is off by more than `certified_error`."""
+    for seed in range(2):
+        histogram = table(UNIVERSE, ROWS, seed, concentration=0.15)
+        greatest, hits, online = worst_error(histogram, eager=eager, sign=sign, rule=rule)
+        assert greatest <= online.certified_error
+        assert hits <= online.update.bound(online.plan.level, noise=online.plan.noise) <= online.plan.hits
+
+
+def test_noise_beyond_its_bounds_breaks_it() -> None:
+    histogram = table(UNIVERSE, ROWS, 0, concentration=0.05)
+    online = certified(histogram)
+    greatest, _, _ = worst_error(histogram, eager=False, sign=1, excess=2 * online.certified_error)
+    assert greatest > online.certified_error
+
+
+def test_true_noise_keeps_it_on_a_long_stream() -> None:
+    histogram = table(UNIVERSE, ROWS, 1, concentration=0.1)
+    online = certified(histogram)
+    queries = list(subsets(UNIVERSE, 160, seed=5))[:QUESTIONS]
+    replies = online.ask_many(queries)
+    errors = [abs(float(true_answer(q, histogram)) - r.value) for q, r in zip(queries, replies, strict=True)]
+    assert max(errors) <= float(online.certified_error) <= ROWS / 2
+    assert {reply.error for reply in replies} <= {float(online.certified_error)}
+    assert online.spent <= 1
+
+
+def test_the_numbers_follow_from_public_facts_and_are_stated_first() -> None:
+    one, other = certified(table(UNIVERSE, ROWS, 0)), certified(table(UNIVERSE, 10, 5))
+    assert one.plan == other.plan
+    assert one.certified_error == one.plan.threshold + one.plan.width + F(3, 2)
+    assert one.plan.threshold - one.plan.width - F(3, 2) >= one.plan.level > one.plan.noise
+    assert one.update.bound(one.plan.level, noise=one.plan.noise) <= one.plan.hits
+
+
+def test_the_purse_pays_all_hits_in_every_currency() -> None:
+    for loss in (LOSS, dp.Loss.pure(epsilon=1), dp.Loss.zcdp(rho="0.05")):
+        online = certified(table(UNIVERSE, ROWS, 0), loss=loss)
+        plan, purse, gate = online.plan, online.purse, online._gate
+        assert gate is not None
+        assert isinstance(gate, LogisticGate if purse.is_renyi else SparseGate)
+        each = purse.charge(gate.loss_of_hit) + purse.charge(plan.measurement.loss)
+        assert purse.charge(plan.loss_of_opening) + plan.hits * each <= purse.amount
+
+
+def test_rows_are_paid_where_they_are_private_and_asked_for_where_they_are_public() -> None:
+    histogram = table(UNIVERSE, ROWS, 0)
+    counted = certified(histogram, rows=None)
+    assert abs(float(counted.rows.estimate) - ROWS) <= float(counted.rows.error)
+    assert counted.spent > 0
+    replaced = dp.Sensitivity.histogram(neighbours=dp.Neighbours.REPLACE)
+    assert certified(histogram, rows=ROWS, sensitivity=replaced).rows.error == 0
+    with pytest.raises(InvalidParameter, match="their number is public"):
+        certified(histogram, rows=None, sensitivity=replaced)
+    with pytest.raises(InvalidParameter, match="their number is private"):
+        certified(histogram, rows=ROWS)
+
+
+def test_a_budget_that_certifies_nothing_is_refused_with_the_line_to_change() -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"Write for instance loss=dp\.Loss\.approximate\(epsilon=(\d+)"
+    ) as caught:
+        certified(table(UNIVERSE, 500, 0), rows=release.Rows(500, error=5))
+    larger = float(str(caught.value).split("epsilon=")[1].split(",")[0])
+    enough = dp.Loss.approximate(epsilon=larger, delta="1e-9")
+    assert certified(table(UNIVERSE, 500, 0), rows=release.Rows(500, error=5), loss=enough).certified_error < 500
+    with pytest.raises(InvalidParameter, match="exact values only"):
+        certified(table(UNIVERSE, ROWS, 0), rule=release.EntropyProjection)
+
+
+def test_more_questions_than_planned_claim_nothing() -> None:
+    online = certified(table(UNIVERSE, ROWS, 0), questions=3)
+    queries = list(subsets(UNIVERSE, 20, seed=8))[:6]
+    claims = [reply.error is not None for reply in online.ask_many(queries)]
+    assert claims == [True] * 3 + [False] * 3
+
+
+def test_a_journal_goes_on_with_what_is_left_and_counts_questions_that_may_have_been_asked(tmp_path: Path) -> None:
+    histogram, file = table(UNIVERSE, ROWS, 0, concentration=0.05), tmp_path / "online"
+    with certified(histogram, journal=file, questions=1100) as online:
+        replies = online.ask_many(list(subsets(UNIVERSE, 30, seed=8)))
+        spent = online.spent
+        model = online.model.cells.copy()
+    assert any(reply.route is Route.MEASURED for reply in replies)
+    again = certified(histogram, journal=file, questions=1100)
+    assert again.spent == spent
+    assert np.allclose(again.model.cells, model)
+    claims = [reply.certified for reply in again.ask_many(list(subsets(UNIVERSE, 160, seed=9)))]
+    assert claims.count(False) >= 1  # of a block of 1000, all count as asked
+    with pytest.raises(NotSupported):
+        certified(histogram, journal=file, questions=1100)

@@ -1,0 +1,300 @@
+"""States of the online mechanism: durable before an answer leaves, whatever breaks; resumed with what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import dp, release
+from discreet.errors import InvalidParameter, NotSupported
+from discreet.release import interactive, online_state
+from discreet.release.reply import Route
+from tests.broken import online as broken
+from tests.online_tapes import CELLS, LOSS, ONE, OTHER, SMALL, Tape, opened, questions, reading
+
+F = Fraction
+Make = Callable[..., release.Interactive]
+HITS = (True, False, True, True)
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Disk:
+    """Keeps the latest state; crashes before or after the n-th write reaches it."""
+
+    def __init__(self, crash: int | None = None, *, before: bool = True) -> None:
+        self.state: bytes | None = None
+        self.writes, self.crash, self.before = 0, crash, before
+
+    def save(self, state: bytes) -> None:
+        self.writes += 1
+        if self.writes == self.crash and self.before:
+            raise Crash
+        self.state = state
+        if self.writes == self.crash:
+            raise Crash
+
+    @property
+    def spent(self) -> Fraction:
+        return F(0) if self.state is None else F(json.loads(self.state)["spent"])
+
+
+@pytest.fixture
+def every_question_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interactive, "_FINE", 0.0)
+
+
+def check_crashes(make: Make, writes: int = 5) -> None:
+    """Whatever was drawn when it crashed, at every write, the disk has it as spent; and so has an answer that left."""
+    disk = Disk()
+    with reading(Tape(HITS)):
+        online = opened(make, OTHER, save=disk.save)
+        for query in questions():
+            online.ask(query)
+    if make is release.Interactive:
+        assert disk.writes >= writes
+    count = disk.writes
+    for crash in range(1, count + 1):
+        for before in (True, False):
+            disk, tape, charged = Disk(crash, before=before), Tape(HITS), F(0)
+            with reading(tape):
+                online = None
+                try:
+                    online = opened(make, OTHER, save=disk.save)
+                    charged = online.spent
+                    for query in questions():
+                        charged += online.ask(query).charged
+                        _on_disk(disk, online, charged)
+                except Crash:
+                    pass
+            assert disk.spent >= _price(make, tape), f"write {crash}: something was drawn that is not on the disk"
+
+
+def _on_disk(disk: Disk, online: release.Interactive, charged: Fraction) -> None:
+    assert disk.spent >= charged * online.purse.amount, "an answer left before its charge was on the disk"
+    held = sum((c.amount for c in (online._test, online._measurement) if c is not None), start=F(0))
+    assert disk.spent >= charged * online.purse.amount + held, "the next hit is not on the disk"
+
+
+def _price(make: Make, tape: Tape) -> Fraction:
+    """What everything costs that was drawn from a tape."""
+    with reading(Tape([])):
+        online = opened()
+    purse, plan = online.purse, online.plan
+    gate = plan.gate()
+    assert gate is not None
+    hits = sum(tape.hits[: len(tape.compared)])
+    releases = max(0, len(tape.released) - 1)
+    prior = purse.charge(plan.loss_of_prior) if tape.released else F(0)
+    return prior + hits * purse.charge(gate.loss_of_hit) + releases * purse.charge(plan.loss_of_measurement)
+
+
+@pytest.mark.usefixtures("every_question_is_tested")
+def test_a_crash_at_any_write_leaves_on_the_disk_what_was_spent() -> None:
+    check_crashes(release.Interactive)
+
+
+@pytest.mark.usefixtures("every_question_is_tested")
+@pytest.mark.parametrize("twin", [broken.ReadsBeforeItIsWritten, broken.HoldsNothing, broken.AnswersFirst])
+def test_what_is_written_too_late_or_too_little_is_seen(twin: Make) -> None:
+    with pytest.raises(AssertionError):
+        check_crashes(twin)
+
+
+def check_resumed(make: type[release.Interactive]) -> None:
+    """What goes on from any state spends, with what was spent before, no more than the budget."""
+    disk, states = Disk(), list[bytes]()
+    with reading(Tape([True] * 99)):
+        online = opened(make, OTHER, save=states.append)
+        for query in questions():
+            online.ask(query)
+        for state in states[1:]:
+            before = F(json.loads(state)["spent"])
+            again = make.resume(state, SMALL, OTHER, sensitivity=CELLS, loss=LOSS, questions=1000, save=disk.save)
+            assert before + again._permit.left + _held(again) <= again.purse.amount
+            for query in questions():
+                again.ask(query)
+            assert disk.spent <= again.purse.amount
+
+
+def _held(online: release.Interactive) -> Fraction:
+    return sum((c.amount for c in (online._test, online._measurement) if c is not None), start=F(0))
+
+
+def test_a_resumed_one_has_what_is_left_and_nothing_more() -> None:
+    check_resumed(release.Interactive)
+    with pytest.raises(AssertionError):
+        check_resumed(broken.CounterReset)
+
+
+def test_a_resumed_one_knows_what_was_learned() -> None:
+    with reading(Tape(HITS)):
+        online = opened(table=OTHER)
+        online.ask_many(questions())
+        again = release.Interactive.resume(online.state(), SMALL, OTHER, sensitivity=CELLS, loss=LOSS, questions=1000)
+    assert np.allclose(again.model.cells, online.model.cells, rtol=1e-4, atol=1e-3)
+    for query in questions():
+        assert again.model.answer(query) == pytest.approx(online.model.answer(query), abs=0.05)
+    assert again.spent < 1
+
+
+def test_a_query_that_was_measured_by_itself_is_kept_too() -> None:
+    online = opened(table=100 * ONE, questions=9)
+    first = online.ask(questions()[0])
+    again = release.Interactive.resume(online.state(), SMALL, 100 * ONE, sensitivity=CELLS, loss=LOSS, questions=9)
+    reply = again.ask(questions()[0])
+    assert reply.route is Route.SPAN
+    assert reply.value == pytest.approx(first.value, abs=1)
+
+
+def test_closing_gives_back_what_a_hit_would_have_cost() -> None:
+    online = opened()
+    spent = online.spent
+    state = online.close()
+    assert F(json.loads(state)["spent"]) == spent * online.purse.amount
+    with pytest.raises(NotSupported):
+        online.ask(questions()[0])
+    again = release.Interactive.resume(state, SMALL, ONE, sensitivity=CELLS, loss=LOSS, questions=1000)
+    assert again.spent == spent
+
+
+def test_a_hidden_threshold_is_not_stored_and_its_hits_do_not_come_back() -> None:
+    online = opened(loss=dp.Loss.zcdp(rho=1))
+    again = release.Interactive.resume(
+        online.state(), SMALL, ONE, sensitivity=CELLS, loss=dp.Loss.zcdp(rho=1), questions=1000
+    )
+    assert again._gate is None
+    assert again.exhausted
+
+
+def test_what_cannot_be_written_stops_it() -> None:
+    for twin, stops in ((release.Interactive, True), (broken.GoesOnAfterAFailedWrite, False)):
+        full = False
+
+        def save(state: bytes) -> None:
+            if full:  # noqa: B023
+                raise OSError(28, "no space left on device")
+
+        online = opened(twin, OTHER, save=save)
+        full = True
+        with reading(Tape([True] * 9)):
+            failures = 0
+            for query in questions():
+                try:
+                    online.ask(query)
+                except NotSupported:
+                    assert failures == 1
+                    break
+                except OSError:
+                    failures += 1
+            else:
+                assert not stops
+                continue
+        assert stops
+
+
+def test_states_of_others_and_damaged_ones_are_refused() -> None:
+    online = opened()
+    state = online.state()
+    given: dict[str, Any] = {"sensitivity": CELLS, "loss": LOSS, "questions": 1000}
+    for wrong in (b"", b"{}", b"\xff", state[:-20], state.replace(b'"version": 1', b'"version": 9'), b"[1, 2]"):
+        with pytest.raises(InvalidParameter):
+            release.Interactive.resume(wrong, SMALL, ONE, **given)
+    less = state.replace(b'"spent": "', b'"spent": "-')
+    with pytest.raises(InvalidParameter):
+        release.Interactive.resume(less, SMALL, ONE, **given)
+    for changed in ({"questions": 999}, {"loss": dp.Loss.approximate(epsilon=2, delta="1e-9")}):
+        with pytest.raises(InvalidParameter):
+            release.Interactive.resume(state, SMALL, ONE, **{**given, **changed})
+    begun = Disk(1, before=False)
+    with pytest.raises(Crash):
+        opened(save=begun.save)
+    assert begun.state is not None
+    with pytest.raises(InvalidParameter):
+        release.Interactive.resume(begun.state, SMALL, ONE, **given)
+
+
+def test_a_journal_is_held_by_one_and_resumed_if_it_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "online"
+    online = opened(journal=file)
+    with pytest.raises(NotSupported, match="another process"):
+        opened(journal=file)
+    online.ask_many(questions())
+    spent = online.spent
+    online.close()
+    again = opened(journal=file)
+    assert again.spent == spent
+    assert online_state.from_bytes(file.read_bytes())["knowledge"]
+    again.close()
+
+
+CHILD = """
+import os, signal, sys
+import numpy as np
+from discreet import dp, release
+from discreet.release import interactive, online_gate, online_state
+universe = dp.Universe({"one": 2, "two": 3, "three": 4})
+point, place, journal = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+online_gate.coin = lambda stream, steps, slope: True
+interactive._FINE = 0.0  # every question is tested, and is a hit
+writes = 0
+real = online_state.Journal.save
+def save(self, state):
+    global writes
+    writes += 1
+    if writes == point and place == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, state)
+    if writes == point and place == "after":
+        os.kill(os.getpid(), signal.SIGKILL)
+online_state.Journal.save = save
+online = release.Interactive(universe, np.arange(24) * 10,
+    sensitivity=dp.Sensitivity.histogram(neighbours=dp.Neighbours.ADD_REMOVE),
+    loss=dp.Loss.approximate(epsilon=1, delta="1e-9"), questions=1000, journal=journal)
+for one in range(2):
+    for two in range(3):
+        reply = online.ask(release.where(universe, one=one, two=two, three=[one, two]))
+        print(reply.charged, flush=True)
+print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("point", [1, 2, 3, 5])
+def test_a_killed_process_has_written_every_charge_that_was_answered(point: int, place: str, tmp_path: Path) -> None:
+    journal = tmp_path / "online"
+    ran = subprocess.run(
+        [sys.executable, "-c", CHILD, str(point), place, str(journal)],
+        capture_output=True, text=True, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
+    )  # fmt: skip
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    answered = [F(line) for line in ran.stdout.split()]
+    assert len(answered) == max(0, point - 3)
+    if not journal.exists():
+        assert (point, place) == (1, "before")
+        return
+    content = online_state.from_bytes(journal.read_bytes())
+    spent, amount = F(content["spent"]), F(content["amount"])
+    with reading(Tape([])):
+        plan = opened().plan
+    prior = plan.purse.charge(plan.loss_of_prior)
+    assert spent >= prior + sum(answered) * amount
+    if content["knowledge"]:
+        online = opened(journal=journal)
+        assert online._permit.left + _held(online) <= amount - spent
+        online.close()
+    else:
+        with pytest.raises(InvalidParameter):
+            opened(journal=journal)
