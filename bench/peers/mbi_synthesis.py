@@ -127,6 +127,7 @@ def fit(mechanism, rows, sizes, order, rho, seed, out, model=True, **_):
     marginals = {
         ",".join(map(str, places)): fitting.fitted([columns[place] for place in places])
         for places in combinations(range(len(columns)), order)
+        if model
     }
     np.savez(out, rows=np.stack([np.asarray(drawn[column]) for column in sizes], axis=1), **marginals)
     return {"seconds": seconds}
