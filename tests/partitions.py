@@ -49,6 +49,17 @@ def essential(found: Iterable[Pair]) -> list[Pair]:
     return [(tuple(a for a, _ in move), tuple(b for _, b in move)) for move in sorted(moves) if move]
 
 
+FOUR_KEYS: list[Pair] = [
+    ((1, 1, NOT_LISTED, NOT_LISTED), (NOT_LISTED, NOT_LISTED, 1, 1)),
+    ((1, 2, 3, NOT_LISTED), (NOT_LISTED, 1, 4, 1)),
+    ((2, 3, 2, 3), (1, 2, 3, 4)),
+    ((1, 6, 6, NOT_LISTED), (NOT_LISTED, 5, 7, 1)),
+    ((7, 8, 5, 6), (6, 7, 6, 7)),
+    ((12, 11, 2, 3), (11, 10, 3, 4)),
+]
+"""A unit of two keys replaced by one of two others: small, near the middle of every threshold, and large."""
+
+
 # Laws of one key.
 
 

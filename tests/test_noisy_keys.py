@@ -16,6 +16,7 @@ from tests.closed_forms import gaussian_delta, mp, mpf
 from tests.noise_laws import laplace_below, laplace_mass, real, rounded_below, rounded_mass
 from tests.partitions import (
     ADD,
+    FOUR_KEYS,
     NOT_LISTED,
     REPLACE,
     KeyLaw,
@@ -56,6 +57,7 @@ def law_of(made: dp.NoisyKeys, threshold: int | None = None) -> LawOf:
 def few(groups: int, relation: dp.Neighbours, noise: str) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Every pair; of normal noise, whose outcomes have ratios of their own, those of at most two keys that move."""
     found = essential(pairs(groups, relation, keys=3, units=2))
+    found += FOUR_KEYS if groups == 2 and relation is REPLACE else []
     return found if noise == "laplace" else [pair for pair in found if len(pair[0]) <= 2]
 
 

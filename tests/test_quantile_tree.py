@@ -152,26 +152,18 @@ def test_variances_are_those_of_the_inverse_matrix(branching: int, depth: int, s
     size = nodes.shape[1]
     inverse = np.linalg.inv(nodes.T @ nodes)
     found = tree_estimates.prefix_variances(branching, depth, size, share)
+    most = tree_estimates.prefix_weights(branching, depth, size, share)
     for k in range(size + 1):
         question = np.where(np.arange(size) < k, 1 - share, -share)
         assert abs(found[k] - question @ inverse @ question) < 1e-10
         weights = np.concatenate(tree_estimates.weights(question, branching, depth))
         assert np.allclose(weights, nodes @ inverse @ question)
         assert abs((weights**2).sum() - found[k]) < 1e-10
-        assert abs(weights).max() <= 1 + 1e-12
+        assert k == size or abs(abs(weights).max() - most[k]) < 1e-12  # nobody asks about all bins
     if share == 0.5:
         assert found[1:-1].max() <= max(0.5, (branching - 1) * depth / 4) + 0.51  # as the module says, and an end
         worse = broken.bins_alone(branching, depth, size, share)
         assert depth == 1 or not np.allclose(worse, found, rtol=0.1)
-
-
-def test_weights_of_ranges_are_at_most_one() -> None:
-    for branching, depth in SHAPES:
-        size = branching**depth
-        for low, high in itertools.combinations(range(size + 1), 2):
-            question = np.zeros(size)
-            question[low:high] = 1
-            assert max(abs(part).max() for part in tree_estimates.weights(question, branching, depth)) <= 1 + 1e-12
 
 
 # How likely an error is.
@@ -198,7 +190,7 @@ def test_the_bound_of_an_error_holds_and_is_near(noise: dp.Laplace | dp.Gaussian
     """Sums of equal weights, of which the law is known by convolution; a normal approximation does not hold."""
     variance = np.array(parts / every**2)
     for chance in (0.05, 1e-3, 1e-6):
-        alpha = float(tree_estimates.within(variance, noise, chance))
+        alpha = float(tree_estimates.within(variance, np.array(1 / every), noise, chance))
         assert tail_of_sum(noise, parts, every, alpha) <= chance
         assert tail_of_sum(noise, parts, every, alpha / 2.2) > chance
     if isinstance(noise, dp.Laplace) and parts < 9:
@@ -282,7 +274,7 @@ class TestRuns:
             right = int(COUNTS[span].sum())
             parts = [one.between(low, high) for one in released[:300]]
             assert sum(not p.lower <= right <= p.upper for p in parts) <= stats.binom.isf(ALPHA, 300, MISS)
-            narrow = sum(abs(p.value - right) > p.error / 3 for p in parts)
+            narrow = sum(abs(p.value - right) > p.error / 4 for p in parts)
             assert narrow > stats.binom.isf(ALPHA, 300, MISS)
         assert released[0].total().value == pytest.approx(released[0].between(None, None).value)
 
@@ -332,6 +324,11 @@ class TestWhatIsTold:
             told = released.quantile(q)
             assert 0 <= told.lower <= told.value <= told.upper < bins  # type: ignore[operator]
             assert made.accuracy(q=q, failure_probability=0.05) > 0
+
+    def test_of_no_bins(self) -> None:
+        for made in (tree(), tree(delta=1e-9)):
+            nothing = made.release([5] * 27).between(3, 3)
+            assert (nothing.value, nothing.error) == (0, 0)
 
     def test_an_empty_table_and_a_huge_one(self) -> None:
         made = tree(delta=1e-9)

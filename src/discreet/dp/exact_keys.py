@@ -58,7 +58,8 @@ class Keyed:
 
 
 def _list(keys: Keys) -> list[Key]:
-    plain = keys.tolist() if isinstance(keys, np.ndarray) else keys
+    listed = getattr(keys, "tolist", None)  # arrays of objects, and the columns of data frames
+    plain = listed() if callable(listed) else keys
     if isinstance(plain, str) or not isinstance(plain, Sequence):
         raise InvalidParameter(_UNFIT)
     kinds = set(map(_kind, plain))

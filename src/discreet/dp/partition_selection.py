@@ -35,7 +35,7 @@ from discreet.errors import InvalidParameter
 
 Named = TypeVar("Named", list[Key], dict[Key, int])
 
-_MOST_COUNTS = 1 << 20  # below which a key is not yet sure to be named: the table of chances has as many entries
+_MOST_COUNTS = 1 << 18  # below which a key is not yet sure to be named: the table of chances has as many entries
 _MOST_EPSILON = 1 << 12  # of one key, as computed: a smaller one is a safe one
 
 
@@ -215,8 +215,8 @@ class Chances:
             found.append(min(rising, falling, one))
             if len(found) > _MOST_COUNTS:
                 raise InvalidParameter(
-                    "with so little epsilon and delta for a key a million units are not sure to name it: ask for more, "
-                    "or use dp.NoisyKeys."
+                    "with so little epsilon for a key a quarter of a million units are not sure to name it: ask for "
+                    "more, or use dp.NoisyKeys."
                 )
         self.numerators = found
         low = self.bits - 64

@@ -159,8 +159,8 @@ class QuantileTree:
         Off by so many rows: a bin is told that holds the quantile of some share within alpha / n of q, n rows.
         """
         share, chance = float(check_quantile(q)), probability(failure_probability, "failure_probability")
-        inner = self._variances(share)[1:-1]
-        return float_up(Fraction(float(self._within(inner.max(), float(chance) / inner.size))))
+        edges = self.bins.declared - 1
+        return float_up(Fraction(float(self._within(share, float(chance) / edges)[1:-1].max())))
 
     def release(self, counts: Integers | Sequence[int]) -> ReleasedTree:
         """Return the tree of plain numbers of rows in bins. Whoever calls this has them, and accounts for `loss`."""
@@ -196,11 +196,12 @@ class QuantileTree:
         measured = np.split(np.asarray(noisy, dtype=np.float64), cuts)
         return ReleasedTree(self, tree_estimates.consistent(measured, self.branching)[-1])
 
-    def _variances(self, share: float) -> Reals:
-        return tree_estimates.prefix_variances(self.branching, self.levels, self.bins.declared, share)
-
-    def _within(self, variances: Reals, chance: float) -> Reals:
-        return tree_estimates.within(np.asarray(variances), self.noise, chance)
+    def _within(self, share: float, chance: float) -> Reals:
+        """Return how far off the first k bins less a share of all may be, for each k, but for this chance."""
+        shape = self.branching, self.levels, self.bins.declared, share
+        return tree_estimates.within(
+            tree_estimates.prefix_variances(*shape), tree_estimates.prefix_weights(*shape), self.noise, chance
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +234,9 @@ class ReleasedTree:
         question[span] = 1
         parts = tree_estimates.weights(question, self.tree.branching, self.tree.levels)
         variance = np.array(sum(float((part**2).sum()) for part in parts))
-        half = float(self.tree._within(variance, float(1 - probability(confidence, "confidence"))))
+        most = np.array(max(float(abs(part).max()) for part in parts))
+        miss = float(1 - probability(confidence, "confidence"))
+        half = float(tree_estimates.within(variance, most, self.tree.noise, miss))
         value = float(self.counts[span].sum())
         return Estimate(value, value - half, value + half, float(confidence))
 
@@ -249,7 +252,7 @@ class ReleasedTree:
         last = self.tree.bins.declared - 1
         sums = np.concatenate([[0.0], np.cumsum(self.counts)])
         over = sums[: last + 2] - share * sums[-1]
-        off = self.tree._within(self.tree._variances(share), miss)
+        off = self.tree._within(share, miss)
         over[0], over[-1] = -np.inf, np.inf  # no row is below the first bin, and none above the last
         found = int(np.argmax(over >= 0)) - 1
         able = np.flatnonzero((over[:-1] <= off[:-1]) & (over[1:] >= -off[1:]))

@@ -10,8 +10,8 @@ of the noise, a_1 = 1 and a_l = b a_(l-1) / (1 + b a_(l-1)) = (b^l - b^(l-1)) / 
 * A sum c of bins has the error sum of w Z over all nodes, where w is what the same two passes make of c alone, placed
   at the bins: with A the matrix that adds up bins, w = A (A'A)^-1 c. Its variance is that of the noise times v, the sum
   of w^2.
-* |w| <= 1 for coefficients between s - 1 and s, 0 <= s <= 1, or between 0 and 1: upwards, z never leaves their range,
-  as 1 - a_l < 1 / b; downwards |x| <= (1 - 1 / b) (range of z) + |x of the parent| / b <= 1.
+* For the bins up to a place, less a share of all, z differs from that of its siblings on the path to that place only;
+  elsewhere x is that of the parent over b. So v and the greatest |w| are found along one path.
 """
 
 from __future__ import annotations
@@ -87,24 +87,51 @@ def prefix_variances(branching: int, depth: int, bins: int, share: float) -> Rea
     return found
 
 
-def within(variance: Reals, noise: Laplace | Gaussian, chance: float) -> Reals:
-    """Return alpha with P(|sum of w Z| > alpha) <= chance, where v = sum of w^2 and |w| <= 1, by Chernoff's bound.
+def prefix_weights(branching: int, depth: int, bins: int, share: float) -> Reals:
+    """Return the greatest |w| for the first k bins less a share of all, k = 0 ... bins, along the path to bin k.
+
+    A node before the path has z = c (1 - s) and one after it z = -c s, where c is 1 for a bin and grows by b (1 - a_l).
+    """
+    b, place = branching, np.arange(bins + 1)
+    before = [place // b**level % b for level in range(depth)]  # siblings before the path, from the bins up
+    up, scale = [np.full(bins + 1, -share)], [1.0]
+    for level in range(depth - 1):
+        kept = 1 - float(own_share(b, level + 2))
+        up.append(kept * _family(before[level], up[level], scale[level], b, share))
+        scale.append(scale[level] * b * kept)
+    most, parent = np.zeros(bins + 1), np.zeros(bins + 1)
+    for level in range(depth - 1, -1, -1):
+        z, c = up[level], scale[level]
+        shift = np.zeros(bins + 1) if level == depth - 1 else (parent - _family(before[level], z, c, b, share)) / b
+        parent = z + shift
+        first = np.where(before[level] > 0, abs(c * (1 - share) + shift), 0)
+        last = np.where(before[level] < b - 1, abs(shift - c * share), 0)
+        most = np.maximum.reduce([most, abs(parent), first, last])
+    return most
+
+
+def _family(before: NDArray[np.int64], path: Reals, scale: float, branching: int, share: float) -> Reals:
+    """Return the sum of z over the siblings of a node on the path."""
+    return np.asarray(path + scale * (before * (1 - share) - (branching - 1 - before) * share))
+
+
+def within(variance: Reals, most: Reals, noise: Laplace | Gaussian, chance: float) -> Reals:
+    """Return alpha with P(|sum of w Z| > alpha) <= chance, v = sum of w^2 and |w| <= most, by Chernoff's bound.
 
     Discrete Laplace noise of variance V has ln E exp(tZ) = -ln(1 - V (cosh t - 1)), which is convex in t^2 and 0 at 0:
-    each term is at most w^2 times that of w = 1. Rounded normal noise is sub-Gaussian (`proxy`).
+    that of wZ is at most w^2 / most^2 times that of most Z. Rounded normal noise is sub-Gaussian (`proxy`).
     """
     odds = math.log(2 / chance)
     if isinstance(noise, Gaussian):
         return np.sqrt(2 * odds * variance * proxy(float(noise.sigma)))
-    spread = variance_of(noise)
-    most = 1 / float(noise.scale)
-    tilts = most * np.geomspace(1e-4, 1 - 1e-9, _TILTS)
-    inside = 1 - spread * 2 * np.sinh(tilts / 2) ** 2
+    tilts = np.geomspace(1e-4, 1 - 1e-9, _TILTS) / float(noise.scale)
+    inside = 1 - 2 * variance_of(noise) * np.sinh(tilts / 2) ** 2
     tilts, inside = tilts[inside > 0], inside[inside > 0]
     best = np.full(variance.shape, np.inf)
+    relative = np.divide(variance, most**2, out=np.zeros_like(variance), where=most > 0)  # 0 for no bins, less none
     for tilt, log_moment in zip(tilts.tolist(), (-np.log(inside)).tolist(), strict=True):
-        np.minimum(best, (variance * log_moment + odds) / tilt, out=best)
-    return best
+        np.minimum(best, (relative * log_moment + odds) / tilt, out=best)
+    return best * most
 
 
 def variance_of(noise: Laplace | Gaussian) -> float:
