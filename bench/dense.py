@@ -14,7 +14,6 @@ import numpy as np
 from common import Report, parser, versions
 
 from discreet import dp, release
-from discreet.release.synthesize import synthesize
 
 SIZES = {"quick": (5, 5, 5, 5, 5, 5, 8, 8, 10, 4), "full": (5, 5, 5, 5, 5, 5, 8, 8, 10, 10)}
 MEASURED, QUESTIONS, ROWS = 100, 10_000, 1_000_000
@@ -56,7 +55,7 @@ class Dense:
             release.marginal(self.universe, *clique)
             for clique in islice(combinations(self.universe.columns, 3), MEASURED)
         ]
-        model = synthesize(
+        model = release.synthesize(
             self.universe, histogram, workload=sum(marginals[1:], start=marginals[0]),
             loss=dp.Loss.approximate(epsilon=1, delta=1e-9),
             sensitivity=dp.Sensitivity.histogram(neighbours=dp.Neighbours.ADD_REMOVE),

@@ -25,7 +25,6 @@ from common import Peer, Report, parser, versions
 from tables import Table, add_folder, load
 
 from discreet import dp, release
-from discreet.release.synthesize import synthesize
 
 ORDER = 3
 DELTA = 1e-9
@@ -104,7 +103,7 @@ def ours(truth: Truth, epsilon: float) -> Errors:
     """One run: fit, and draw as many rows as there are."""
     universe, histogram = truth.table.universe, truth.table.histogram
     before = time.perf_counter()
-    model = synthesize(
+    model = release.synthesize(
         universe, histogram, workload=release.all_marginals(universe, order=ORDER),
         loss=dp.Loss.approximate(epsilon=epsilon, delta=DELTA), sensitivity=HISTOGRAM,
     )  # fmt: skip
