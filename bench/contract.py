@@ -22,6 +22,7 @@ SHAPE = {"result": 2, "gender": 2, "age": 4, "ethnicity": 8}
 ROWS, ALPHA, BETA = 1_008_532, 0.05, 0.001
 REQUESTS = 70_000
 BAR = 0.004
+PACES = (1, 0.3, 0.1, 0.03)  # at which Turbo learns; the one that spends least is shown
 REPLACED = dp.Sensitivity.histogram(neighbours=dp.Neighbours.REPLACE)
 
 
@@ -98,19 +99,28 @@ class Contracts:
         share = np.mean([(one > asked).mean() for one in off])
         self.report.fact(f"{contract}: part of answers that were", f"{share:.2g}", "", f"<= {BETA:g}", "")
         for name, requests in streams(len(self.predicates), self.source).items():
-            spent, missed = [], []
-            for _ in range(self.runs):
-                turbo = Turbo(table / contract.rows, contract.rows, contract.alpha, BETA, self.source)
-                for number in requests:
-                    turbo.ask(int(number), self.predicates[number])
-                spent.append(turbo.spent)
-                missed.append(turbo.missed / len(requests))
+            spent, missed = min(
+                (self.turbo(contract, table, requests, pace) for pace in PACES), key=lambda found: np.mean(found[0])
+            )
             theirs = float(np.mean(spent))
             verdict = "pass" if ours <= theirs else "MISS"
             shown = f"{theirs:.3g} +- {np.std(spent):.1g}, off {np.mean(missed):.2g}"
             self.report.fact(f"{contract}: {name}, Turbo", f"{ours:.3g}", shown, "no more", verdict)
             direct = cached(requests, rows=contract.rows, alpha=contract.alpha, beta=BETA)
             self.report.fact(f"{contract}: {name}, exact cache", f"{ours:.3g}", f"{direct:.3g}", "no more", "")
+
+    def turbo(
+        self, contract: Contract, table: np.ndarray, requests: np.ndarray, pace: float
+    ) -> tuple[list[float], list[float]]:
+        """What Turbo spends, and the part of its answers that is off by more, in each run."""
+        spent, missed = [], []
+        for _ in range(self.runs):
+            turbo = Turbo(table / contract.rows, contract.rows, contract.alpha, BETA, self.source, pace)
+            for number in requests:
+                turbo.ask(int(number), self.predicates[number])
+            spent.append(turbo.spent)
+            missed.append(turbo.missed / len(requests))
+        return spent, missed
 
     def short(self) -> None:
         """Where a cover does not pay: a few requests, answered one by one."""

@@ -28,6 +28,7 @@ class Turbo:
     alpha: float
     beta: float
     source: np.random.Generator
+    pace: float = 1.0  # a factor of the rates, which were chosen for alpha = 0.05
     spent: float = 0.0
     missed: int = 0  # answers off by more than alpha
     measured: int = 0
@@ -75,7 +76,7 @@ class Turbo:
         """Move the histogram towards a measured value, which is returned."""
         self.visits[weights > 0] += 1
         if abs(value - guess) > margin:
-            rate = next(rate for start, rate in reversed(RATES) if self.updates >= start) / 8
+            rate = self.pace * next(rate for start, rate in reversed(RATES) if self.updates >= start) / 8
             self.learned = self.learned * np.exp(rate * math.copysign(1, value - guess) * weights)
             self.learned /= self.learned.sum()
             self.updates += 1
