@@ -17,7 +17,7 @@ LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .PHONY: help demo test test-full format pictures lock bench-noise bench-accounting bench-selection bench-sparse bench-median bench-offline \
-	bench-contract bench-dense clean
+	bench-factored bench-contract bench-dense clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -60,6 +60,10 @@ bench-median: $(VENV)/.test $(OPENDP)/.peer $(DIFFPRIVLIB)/.peer  ## private med
 bench-offline: $(VENV)/.test $(MBI)/.peer $(OPENDP_MBI)/.peer $(SMARTNOISE)/.peer  ## synthetic tables against OpenDP, SmartNoise and mbi
 	$(VENV)/bin/python bench/offline.py --mbi-python $(MBI)/bin/python --opendp-python $(OPENDP_MBI)/bin/python \
 		--smartnoise-python $(SMARTNOISE)/bin/python $(if $(DATA),--data $(DATA)) $(OFFLINE)
+	$(VENV)/bin/python bench/factored.py --runs 1 --mbi-python $(MBI)/bin/python
+
+bench-factored: $(VENV)/.test $(MBI)/.peer $(OPENDP_MBI)/.peer  ## synthetic tables of 14 columns, against MST and AIM: half an hour
+	$(VENV)/bin/python bench/factored.py --mbi-python $(MBI)/bin/python --opendp-python $(OPENDP_MBI)/bin/python
 
 bench-contract: $(VENV)/.test  ## 34,425 predicates within an error that was agreed on, against Turbo's algorithm
 	$(VENV)/bin/python bench/contract.py
