@@ -14,6 +14,7 @@ from discreet.release.distinguisher import (
     PermuteAndFlipDistinguisher,
 )
 from discreet.release.entropy_projection import EntropyProjection, ShortenedProjection
+from discreet.release.factored import FactoredModel, synthesize_rows
 from discreet.release.families import Family, Marginal, Prefixes, Ranges
 from discreet.release.frieze_kannan import FriezeKannan, KaczmarzProjection
 from discreet.release.interactive import Interactive
@@ -22,6 +23,7 @@ from discreet.release.learner import IntervalDistinguisher
 from discreet.release.listed import Listed
 from discreet.release.marginals import Marginals, lift
 from discreet.release.median import Median
+from discreet.release.mixture import MixtureModel
 from discreet.release.model import DenseModel, Model
 from discreet.release.multiplicative_weights import MultiplicativeWeights, Prior, Step
 from discreet.release.net_mechanism import NetMechanism
@@ -29,6 +31,7 @@ from discreet.release.predicates import cell, predicate, weighted, where
 from discreet.release.query import LinearQuery
 from discreet.release.reply import Reply, Route
 from discreet.release.rows import RowCount, Rows
+from discreet.release.survey import places
 from discreet.release.synthesize import synthesis_plan, synthesize
 from discreet.release.synthesized import SynthesizedModel
 from discreet.release.transcript import Round
@@ -80,7 +83,11 @@ __all__ = [
     "Model",
     "DenseModel",
     "SynthesizedModel",
+    "FactoredModel",
+    "MixtureModel",
     "synthesize",
+    "synthesize_rows",
+    "places",
     "synthesis_plan",
     "Cover",
     "Interactive",

@@ -28,7 +28,7 @@ from discreet.release.query import LinearQuery, Product
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
-_ROUNDS = 20  # of the quasi-Newton method for one refit: it starts from the last one
+_ROUNDS = 10  # of the quasi-Newton method for one refit: it starts from the last one
 _CLOSE = 0.1  # of the noise: where it may stop sooner
 _POOLED = 2.0  # coordinates of its order that an effect borrows from, to tell signal from noise
 _DOUBT = 0.5  # standard errors of a signal that is never thought smaller

@@ -29,6 +29,8 @@ Reals: TypeAlias = NDArray[np.float64]
 
 _MOST_CELLS = 1 << 14  # of a marginal that is measured around a question
 _MOST_COLUMNS = 8
+_LEAST = 1e-4  # of a measurement, for an effect that would get nothing and was never measured
+_FINE = 8  # shares to a factor of 2, rounded down: then the same noise is drawn again and again, from kept tables
 _ROWS = 0.1  # of what singles get, for the number of rows
 
 
@@ -142,8 +144,10 @@ class GaussianInstrument(Instrument):
             spent = float(np.maximum(0.0, (level * wanted - known) * leverage).sum())
             low, high = (level, high) if spent < budget else (low, level)
         shares = np.maximum(0.0, (low * wanted - known) * leverage) / budget
-        shares = np.where((known == 0) & (effects.sizes > 0), np.maximum(shares, 1e-4), shares)
-        return np.asarray(shares / max(1.0, float(shares.sum())))
+        shares = np.where((known == 0) & (effects.sizes > 0), np.maximum(shares, _LEAST), shares)
+        shares /= max(1.0, float(shares.sum()))
+        some = shares > 0
+        return np.where(some, 2.0 ** (np.floor(_FINE * np.log2(np.where(some, shares, 1.0))) / _FINE), 0.0)
 
     def _deviation_around(self, query: LinearQuery, knowledge: Knowledge) -> float:
         effects = Effects(query.cells, [tuple(range(len(query.axes)))])
