@@ -77,6 +77,7 @@ def test_effects_of_cells_and_of_marginals_agree_and_the_adjoint_is_one(
     shape: tuple[int, ...], tables: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discreet.release.effects._MOST_TABLES", tables)  # both ways there are
+    monkeypatch.setattr("discreet.release.effects._FEW_CELLS", 0)
     effects = Effects(shape, cliques(shape, 3))
     source = np.random.default_rng(3)
     cells, vector = source.normal(size=math.prod(shape)), source.normal(size=int(effects.sizes.sum()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,14 @@ from numpy.typing import NDArray
 from discreet import dp
 from discreet.dp.gaussian_samplers import gaussian_sampler
 from discreet.dp.randomness import Stream
-from discreet.release.effects import Effects, MeasuredEffects, coordinates
+from discreet.release.distinguisher import FINE
+from discreet.release.effects import MeasuredEffects, coordinates
 from discreet.release.marginals import Marginals
+from discreet.release.measure_adaptively import MeasureAdaptively, _Known
+from discreet.release.measure_once import MeasureOnce, mu_squared
+from discreet.release.progress import Progress
+from discreet.release.synthesized import SynthesizedModel
+from discreet.release.worst_marginal import WorstMarginal
 
 
 def loss_without_units(measured: MeasuredEffects) -> Fraction:
@@ -59,5 +66,36 @@ def risk_without_what_is_followed(
     return float(np.sum((fitted - measured) ** 2 - variances))
 
 
-ONE = dp.Sensitivity.histogram(neighbours=dp.Neighbours.ADD_REMOVE)
-__all__ = ["Effects"]
+def reach_without_weights(choice: WorstMarginal) -> Fraction:
+    """Claims that a unit moves a score by l1, whatever the weight in front of it."""
+    assert choice.sensitivity.l1 is not None
+    return choice.sensitivity.l1 * FINE
+
+
+def choice_without_weights(choice: WorstMarginal, epsilon: Fraction) -> dp.Exponential:
+    """The choice of a marginal with scores that are drawn for that reach."""
+    s = dp.Sensitivity(l1=reach_without_weights(choice), neighbours=choice.sensitivity.neighbours)
+    return dp.Exponential(sensitivity=s, epsilon=epsilon)
+
+
+class SharesByLook(MeasureOnce):
+    """Looks how strong the effects are, and measures the strong ones better."""
+
+    def learn(self, histogram: NDArray[np.int64], progress: Progress, stream: Stream) -> SynthesizedModel:
+        effects, measured = self.measurement.effects, self.measurement
+        strength = np.bincount(effects.owner, np.abs(effects.forward(histogram.astype(float))), len(effects.sets)) + 1
+        looked = MeasuredEffects.sharing(
+            effects, measured.sensitivity, mu_squared=mu_squared(self.loss), shares=strength / strength.sum()
+        )
+        return MeasureOnce(self.universe, looked, None, self.reason).fit(looked._release(histogram, stream), progress)
+
+
+class RoundsByLook(MeasureAdaptively):
+    """Makes the rounds of a size that suits the private number of rows."""
+
+    def _measure(self, table: Marginals, known: _Known, stream: Stream) -> Iterator[Fraction]:
+        suited = Fraction(1, 2) if int(table(())) < 1000 else Fraction(1)
+        smaller = MeasureAdaptively(
+            self.universe, self.cliques, self.sensitivity, self.rho * suited, self.remeasured, self.reason
+        )
+        yield from MeasureAdaptively._measure(smaller, table, known, stream)

@@ -34,7 +34,6 @@ _CLOSE = 0.3  # of the noise: a step ends when no coordinate is further from whe
 _PATIENCE = 3  # steps in a row that predict worse
 _COMMON = 20.0  # coordinates' worth of what a whole order says of its errors
 _LEAST = 0.01  # of the variance of the noise: no error is claimed to be less
-_TINY = 1e-300  # what has no coordinates has no error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,9 +109,18 @@ class Believer:
         order = np.array([len(part) for part in effects.sets])
         squares = np.bincount(effects.owner, (fitted - measured) ** 2 - self.variances + 2 * followed, len(order))
         noise = np.bincount(effects.owner, self.variances, len(order))
-        total = np.bincount(order, squares) + np.sqrt(np.bincount(order[effects.owner], 2 * self.variances**2))
-        common = (total / np.maximum(np.bincount(order, noise), _TINY))[order]
-        ratios = (effects.sizes * squares / np.maximum(noise, _TINY) + _COMMON * common) / (effects.sizes + _COMMON)
+        fourth = np.bincount(effects.owner, 2 * self.variances**2, len(order))
+        total = np.asarray(np.bincount(order, squares) + np.sqrt(np.bincount(order, fourth)), np.float64)
+        common, own = (
+            _ratio(total, np.bincount(order, noise).astype(np.float64))[order],
+            _ratio(squares.astype(np.float64), noise.astype(np.float64)),
+        )
+        ratios = (effects.sizes * own + _COMMON * common) / (effects.sizes + _COMMON)
         ratios[0] = 1
         each = np.maximum(ratios, _LEAST) * noise / np.maximum(effects.sizes, 1)
         return dict(zip(effects.sets, each.tolist(), strict=True))
+
+
+def _ratio(one: Reals, other: Reals) -> Reals:
+    """Return the ratio, 0 where there is nothing: what has no coordinates has no error."""
+    return np.divide(one, other, out=np.zeros_like(one), where=other > 0)

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
-_MOST_TABLES = (
-    256  # sets up to which their marginals are summed one by one; beyond, all effects are transformed at once
-)
+# All effects are transformed at once where there are few cells, or so many sets; otherwise their marginals are summed.
+_FEW_CELLS = 1 << 18
+_MOST_TABLES = 256
 _MOST_UNITS = 1 << 22  # with counts below 2^40, products below it stay within 64 bits
 
 
@@ -92,9 +92,13 @@ class Effects:
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    @property
+    def _at_once(self) -> bool:
+        return math.prod(self.shape) <= _FEW_CELLS or len(self.sets) > _MOST_TABLES
+
     def forward(self, cells: Reals) -> Reals:
         """Return the effects of dense cells."""
-        if len(self.sets) > _MOST_TABLES:
+        if self._at_once:
             return np.asarray(self._transform.forward(cells)[self.places] * self._factors)
         tables = shared_sums(self.shape, self.sets).tables(cells.reshape(self.shape))
         return np.concatenate([coordinates(tables[part], self.cells(part)) for part in self.sets])
@@ -102,7 +106,7 @@ class Effects:
     def adjoint(self, vector: Reals) -> Reals:
         """Return the dense cells whose product with any others is that of the vector with their effects."""
         dtype = self._transform.matrices[0].dtype
-        if len(self.sets) > _MOST_TABLES:
+        if self._at_once:
             dense = np.zeros(math.prod(self.shape), dtype)
             dense[self.places] = vector * self._factors
             return self._transform.inverse(dense)
