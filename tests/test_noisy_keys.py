@@ -111,6 +111,20 @@ class TestThePrice:
         assert found[0] + found[-1] > real(delta) * mpf("1.3")  # the sum of both would be too much
         assert made.loss.epsilon(delta=delta) <= epsilon
 
+    @pytest.mark.parametrize("delta", [F(1, 100), F(1, 40), F(1, 20), F(9, 100)])
+    def test_what_still_moves_beside_m_keys_of_its_own_counts_too(self, delta: Fraction) -> None:
+        """A replaced unit that had m keys to itself moves m others: f(m) = 1 - (1 - p)^m (1 - D_m), seen at large delta."""
+        near = 0
+        for groups in (1, 2, 5, 20):
+            made = noisy("gaussian", groups, REPLACE, epsilon=1, delta=delta)
+            sigma = made.mechanism._noise_scale
+            rest = gaussian_delta(mpf(1), mp.sqrt(groups) / real(sigma))
+            told = [1 - (rounded_below(sigma, t - 1)) ** groups for t in (made.threshold, made.threshold - 1)]
+            here, below = (1 - (1 - lost) * (1 - rest) for lost in told)
+            assert here <= real(F(repr(made.loss.delta(epsilon=1)))) <= real(delta) < below
+            near += told[1] <= real(delta) or here > real(delta) * mpf("0.9")
+        assert near  # without the others some threshold would be too low
+
     def test_the_delta_of_normal_noise_is_convex_where_the_proof_says(self) -> None:
         """In v = mu^2, up to v^2 + 4v = 4e^2: by second differences at 50 digits; and beyond it is not."""
         for epsilon in (mpf("0.01"), mpf("0.3"), mpf(1), mpf(5)):
@@ -131,6 +145,10 @@ class TestThePrice:
         for epsilon in (F(1, 1000), F(1, 50), F(1, 10), F(1, 2), F(1), F(2)):
             back = made.loss.epsilon(delta=made.loss.delta(epsilon=epsilon))
             assert back <= epsilon * F(1001, 1000)
+        for delta in (F(1, 10**6), F(1, 10**5), F(1, 10**3), F(1, 10)):
+            back = made.loss.epsilon(delta=delta)
+            assert noise.epsilon(delta=delta) <= back
+            assert made.loss.delta(epsilon=back) <= delta * F(1001, 1000)
         with pytest.raises(InvalidParameter, match="too large"):
             noisy("gaussian", epsilon=F(1, 100), delta=F(1, 10))
 
