@@ -113,7 +113,7 @@ class TestThePrice:
 
     @pytest.mark.parametrize("delta", [F(1, 100), F(1, 40), F(1, 20), F(9, 100)])
     def test_what_still_moves_beside_m_keys_of_its_own_counts_too(self, delta: Fraction) -> None:
-        """A replaced unit that had m keys to itself moves m others: f(m) = 1 - (1 - p)^m (1 - D_m), at a large delta."""
+        """A replaced unit that had m keys to itself moves m others: f(m) = 1 - (1 - p)^m (1 - D_m), at large delta."""
         near = 0
         for groups in (1, 2, 5, 20):
             made = noisy("gaussian", groups, REPLACE, epsilon=1, delta=delta)
