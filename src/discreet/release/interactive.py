@@ -34,7 +34,7 @@ Axes: TypeAlias = tuple[int, ...]
 
 _FINE = 0.8  # of the scale of the test's noise: a query known this well is not tested
 _APART = 3.0  # standard deviations between the model and what was measured, from which the measurement is told
-_FIRST_ROUNDS = 40  # of the first fit, which starts from nothing
+_FIRST_ROUNDS = 300  # of the first fits, which start from nothing
 _WARMED = 64  # sets of columns whose marginals of the model are made before they are asked for again
 
 

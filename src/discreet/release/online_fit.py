@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import combinations
 from typing import TypeAlias
 
@@ -24,12 +24,15 @@ from discreet.release.max_entropy import fit
 from discreet.release.model import DenseModel
 from discreet.release.online_state import Json, described, packed, read, unpacked
 from discreet.release.query import LinearQuery, Product
+from discreet.release.separable import contrasts
 
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
-_ROUNDS = 10  # of the quasi-Newton method for one refit: it starts from the last one
+_ROUNDS = 12  # of the quasi-Newton method for one refit: it starts from the last one
+_STEPS = 10.0  # `fit` scales its steps by a tenth of a curvature; here it is that of the model, and all of it counts
 _CLOSE = 0.1  # of the noise: where it may stop sooner
+_FLAT = 1e-3  # of the curvature of the uniform table: the least that is believed of a model that is nearly 0 there
 _POOLED = 2.0  # coordinates of its order that an effect borrows from, to tell signal from noise
 _DOUBT = 0.5  # standard errors of a signal that is never thought smaller
 
@@ -153,7 +156,7 @@ class Knowledge:
             self._effects = Effects(self.shape, self.values, np.float32)
         effects, rows = self._effects, self.rows
         statistics = Measured(effects, tuple(one.query for one in self.answers))
-        curvature = rows * effects.uniform_variance()
+        curvature = _STEPS * self._curvature(effects)
         variances = np.array([1 / self.precisions[part] for part in effects.sets])
         slack = (variances * self._disbelief(effects, rows))[effects.owner]
         measured = np.concatenate([self.values[part] for part in effects.sets])
@@ -161,7 +164,7 @@ class Knowledge:
         if self.answers:
             squares = rows * np.array([_mean_square(one.query) for one in self.answers])
             own = np.array([one.variance for one in self.answers])
-            curvature = np.concatenate([curvature, squares])
+            curvature = np.concatenate([curvature, _STEPS * squares])
             slack = np.concatenate([slack, own * squares / np.array(self.strengths)])
             measured = np.concatenate([measured, [one.value for one in self.answers]])
             start = np.concatenate([start, self.of_answers])
@@ -179,6 +182,13 @@ class Knowledge:
         self.model = DenseModel(self.universe, cells.astype(np.float64))
         self._tables, self._coefficients = {}, {}
         self.version += 1
+
+    def _curvature(self, effects: Effects) -> Reals:
+        """Return about the second derivative of n ln Z in each multiplier: mean squares over the rows of the model."""
+        if not self.version:
+            return self.rows * effects.uniform_variance()
+        found = [_mean_squares(self.model.marginal(part), self._cells(part)) for part in effects.sets]
+        return np.maximum(np.concatenate(found), _FLAT * self.rows * effects.uniform_variance())
 
     def _disbelief(self, effects: Effects, rows: float) -> Reals:
         """Return for each effect how much larger its slack is than the variance of its noise.
@@ -269,6 +279,18 @@ class Knowledge:
 def _by_bits(axes: Sequence[int]) -> list[Axes]:
     """Return the subsets in the order of the cells of a table of shape (2, ..., 2): 0 is outside, 1 inside."""
     return reduce(lambda kept, axis: [p + more for p in kept for more in ((), (axis,))], axes, [()])
+
+
+def _mean_squares(table: Reals, cells: Axes) -> Reals:
+    """Return the sum over the rows of a marginal of the squares of the coordinates of its effect."""
+    for size in cells:
+        table = table.reshape(size, -1).T @ _squares(size).T
+    return table.reshape(-1)
+
+
+@lru_cache(maxsize=64)
+def _squares(size: int) -> Reals:
+    return np.asarray(contrasts(size)[1:] ** 2)
 
 
 def _mean_square(query: LinearQuery) -> float:
