@@ -209,3 +209,20 @@ def test_private_rows_are_opened_with_a_permit_once(short: None) -> None:
         synthesize_rows(universe, places(universe, frame), workload=workload, loss=loss)
     with pytest.raises(InvalidParameter, match="another universe"):
         Plan.of(dp.Universe({"a": 2}), workload, loss=loss, sensitivity=ONE)
+
+
+def test_synthesize_learns_rows_where_cells_cannot_be_written_down(short: None) -> None:
+    universe = dp.Universe(HUGE)
+    rows = np.random.default_rng(3).integers(0, 100, (1000, 8))
+    workload, loss = release.all_marginals(universe, order=2), dp.Loss.gaussian(mu=1)
+    model = synthesize(universe, rows, workload=workload, loss=loss, sensitivity=ONE, progress=lambda done, steps: None)
+    assert isinstance(model, release.FactoredModel)
+    assert "survey" in model.reason
+    exact = Exact(rows, sensitivity=ONE, unit="row")
+    permit = dp.PrivacyFilter(dp.Budget(epsilon=8, delta=1e-6)).reserve(loss)
+    again = synthesize(universe, exact, workload=workload, loss=loss, permit=permit)
+    assert abs(again.rows - 1000) < 100
+    with pytest.raises(NotSupported, match="remeasure"):
+        synthesize(universe, rows, workload=workload, loss=loss, sensitivity=ONE, remeasure="0.1")
+    with pytest.raises(InvalidParameter, match="whole numbers"):
+        synthesize(universe, np.zeros(5, np.int64), workload=workload, loss=loss, sensitivity=ONE)

@@ -7,7 +7,7 @@ products has no such bound: all pairs and triples are fitted at once, at a cost 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -24,22 +24,23 @@ from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release import mixture_fit
+from discreet.release.measure_once import mu_squared
 from discreet.release.mixture import MixtureModel
 from discreet.release.mixture_fit import Evidence, Found
+from discreet.release.progress import Progress
 from discreet.release.query import LinearQuery
 from discreet.release.separable import contrasts
 from discreet.release.survey import Axes, Integers, Level, Survey, columns, total
-from discreet.release.synthesize import mu_squared
 from discreet.release.workload import Workload
 
 if TYPE_CHECKING:
     from discreet.dp.randomness import Stream
 
 Reals: TypeAlias = NDArray[np.float64]
-Progress: TypeAlias = Callable[[int, int], None]
 
 COMPONENTS = 128
 """Products in a mixture: on the tables it was tried on, twice as many fitted no better."""
+_REASON = "measured as a survey: the cells are too many to be written down"
 _JITTER = 0.2  # of the logits that a fit starts from: without any, all components would stay alike
 _THINNED = 0.5  # as in `belief`: a quarter more variance to fit on, five times the variance to compare with
 _FINE = 1 << 20  # steps of a standard normal number
@@ -77,7 +78,7 @@ class Plan:
     @property
     def reason(self) -> str:
         """Why it is measured this way, from public facts."""
-        return f"measured as a survey: {self.universe.size} cells are too many to be written down"
+        return _REASON
 
     def learn(self, rows: Integers, progress: Progress, stream: Stream) -> FactoredModel:
         """Return the model of plain rows. Whoever calls this has them, and accounts for `loss`."""
@@ -145,6 +146,15 @@ class FactoredModel(MixtureModel):
                 finer = np.prod([(own[axis].max() + 1) / (level.grid[axis].max() + 1) for axis in axes])
                 squares += missed * float(finer) * slope(weights, [axis in axes for axis in query.axes])
         return 1.96 * float(np.sqrt(squares))
+
+    def estimated_errors(self, workload: Workload) -> Reals:
+        """Return the estimated error of every query of a workload, in order."""
+        return np.array([self.estimated_error(query) for query in workload])
+
+    @property
+    def reason(self) -> str:
+        """Why it was measured this way, from public facts."""
+        return _REASON
 
 
 def within(groups: NDArray[np.int64], shares: Reals) -> Reals:

@@ -15,6 +15,8 @@ from discreet.dp.rational import Number, non_negative, positive
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter, NotSupported
+from discreet.release import factored
+from discreet.release.factored import FactoredModel
 from discreet.release.measure_adaptively import MeasureAdaptively, affordable_rho
 from discreet.release.measure_once import MeasureOnce, mu_squared
 from discreet.release.predicted_error import predicted
@@ -25,7 +27,7 @@ from discreet.release.workload import Workload
 
 __all__ = ["MOST_CELLS", "SynthesisPlan", "mu_squared", "synthesis_plan", "synthesize"]
 
-SynthesisPlan: TypeAlias = MeasureOnce | MeasureAdaptively
+SynthesisPlan: TypeAlias = MeasureOnce | MeasureAdaptively | factored.Plan
 
 MOST_CELLS = 10**8
 """Cells of a dense model: 24 GB hold the arrays that fitting one needs."""
@@ -42,8 +44,11 @@ def synthesize(
     rows: Number | None = None,
     remeasure: Number = 0,
     progress: Progress | None = None,
-) -> SynthesizedModel:
+) -> SynthesizedModel | FactoredModel:
     """Return a model of a table that answers a workload well, within a loss.
+
+    Beyond MOST_CELLS cells no histogram is written down: then `histogram` is the rows, `release.places(universe,
+    frame)`, and the model is one that factors.
 
     With `rows`, a number of rows that is public or was released before, it also weighs choosing what to measure; the
     model has the `reason`. `remeasure` is a share of the loss that is set aside to measure the errors of the model.
@@ -79,8 +84,10 @@ def synthesize(
         assert permit is not None  # it was looked at above
         permit.take(plan.loss)  # before the table is read
         histogram = histogram._value  # type: ignore[assignment]
-    cells = whole_histogram(histogram, universe.size)
-    return plan.learn(cells, ProgressBar("synthesis") if progress is None else progress, randomness.system())
+    bar = ProgressBar("synthesis") if progress is None else progress
+    if isinstance(plan, factored.Plan):
+        return plan.learn(histogram, bar, randomness.system())  # type: ignore[arg-type]
+    return plan.learn(whole_histogram(histogram, universe.size), bar, randomness.system())
 
 
 def synthesis_plan(
@@ -107,16 +114,15 @@ def synthesis_plan(
     >>> plan.loss.epsilon(delta=1e-6) <= dp.Loss.zcdp(rho=0.1).epsilon(delta=1e-6)
     True
     """
-    if universe.size > MOST_CELLS:
-        raise NotSupported(
-            f"a dense model of {universe.size} cells does not fit, {MOST_CELLS} is the most: leave out columns or use "
-            "coarser bins."
-        )
     if workload.shape != universe.shape:
         raise InvalidParameter("the workload is about another universe; make it with this one.")
     share = non_negative(remeasure, "remeasure")
     if share >= 1:
         raise InvalidParameter("remeasure is a share of the loss, below 1: something has to be left to measure with.")
+    if universe.size > MOST_CELLS:
+        if share:
+            raise NotSupported("remeasure= is for tables whose cells can be written down; leave it out.")
+        return factored.Plan.of(universe, workload, loss=loss, sensitivity=sensitivity)
     cliques, whole = workload.maximal_cliques, mu_squared(loss)
     reason = "measured once: without rows=, a public or released number of rows, no error can be predicted"
     if rows is not None:
