@@ -17,7 +17,7 @@ LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .PHONY: help demo test test-full format pictures lock bench-noise bench-accounting bench-selection bench-sparse bench-median bench-offline \
-	bench-factored bench-contract bench-dense bench-interactive clean
+	bench-factored bench-contract bench-dense bench-factored bench-interactive clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -70,6 +70,9 @@ bench-interactive: $(VENV)/.test  ## ten thousand questions on one budget: error
 
 bench-contract: $(VENV)/.test  ## 34,425 predicates within an error that was agreed on, against Turbo's algorithm
 	$(VENV)/bin/python bench/contract.py
+
+bench-factored: $(VENV)/.test $(MBI)/.peer $(OPENDP_MBI)/.peer  ## synthetic tables of 14 columns, against MST and AIM
+	$(VENV)/bin/python bench/factored.py --mbi-python $(MBI)/bin/python --opendp-python $(OPENDP_MBI)/bin/python
 
 bench-dense: $(VENV)/.test  ## a universe of 1e8 cells: time and memory of measuring, fitting and asking
 	$(VENV)/bin/python bench/dense.py
