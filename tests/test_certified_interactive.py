@@ -159,17 +159,24 @@ def test_more_questions_than_planned_claim_nothing() -> None:
     assert claims == [True] * 3 + [False] * 3
 
 
-def test_a_journal_goes_on_with_what_is_left_and_counts_questions_that_may_have_been_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_journal_goes_on_with_what_is_left_and_counts_questions_that_may_have_been_asked(
+    closed: bool, tmp_path: Path
+) -> None:
     histogram, file = table(UNIVERSE, ROWS, 0, concentration=0.05), tmp_path / "online"
-    with certified(histogram, journal=file, questions=1100) as online:
-        replies = online.ask_many(list(subsets(UNIVERSE, 30, seed=8)))
-        spent = online.spent
-        model = online.model.cells.copy()
+    online = certified(histogram, journal=file, questions=1100)
+    replies = online.ask_many(list(subsets(UNIVERSE, 30, seed=8)))
     assert any(reply.route is Route.MEASURED for reply in replies)
+    spent, model = online.spent, online.model.cells.copy()
+    assert online._journal is not None
+    if closed:
+        online.close()
+    else:
+        online._journal.close()  # as a crash does
     again = certified(histogram, journal=file, questions=1100)
-    assert again.spent == spent
+    assert (again.spent > spent) is not closed  # what was held is lost
     assert np.allclose(again.model.cells, model)
     claims = [reply.certified for reply in again.ask_many(list(subsets(UNIVERSE, 160, seed=9)))]
-    assert claims.count(False) >= 1  # of a block of 1000, all count as asked
+    assert all(claims) is closed  # without a close, all questions of the block count as asked
     with pytest.raises(NotSupported):
         certified(histogram, journal=file, questions=1100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -221,6 +222,31 @@ def test_an_exact_is_opened_with_a_permit_and_pays_from_it() -> None:
 
 def _held(online: release.Interactive) -> Fraction:
     return sum((c.amount for c in (online._test, online._measurement) if c is not None), start=F(0))
+
+
+def test_two_streams_on_one_account_interleaved_on_threads_spend_what_they_hold() -> None:
+    account = dp.PrivacyFilter(dp.Budget(epsilon=1, delta="1e-9"))
+    exact = dp.Exact(100 * ONE, sensitivity=CELLS, unit="row")
+    permits = [account.reserve(dp.Loss.zcdp(rho="0.007")) for _ in range(2)]
+    with pytest.raises(BudgetExceeded):
+        account.reserve(dp.Loss.zcdp(rho="0.007"))
+    streams = [release.Interactive(SMALL, exact, permit=permit, questions=1000) for permit in permits]
+    before = account.spent
+
+    def ask(stream: release.Interactive) -> list[release.Reply]:
+        return [stream.ask(query) for _ in range(3) for query in questions()]
+
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(ask, [*streams, *streams]))
+    assert account.spent == before
+    assert all(permit.left >= 0 for permit in permits)
+    assert all(stream.spent <= 1 for stream in streams)
+    charged = [
+        sum(r.charged for r in [*one, *two]) for one, two in ((replies[0], replies[2]), (replies[1], replies[3]))
+    ]
+    for stream, total in zip(streams, charged, strict=True):
+        prior = stream.purse.charge(stream.plan.loss_of_prior) / stream.purse.amount
+        assert stream.spent == prior + total
 
 
 def test_pure_and_rho_budgets_work_with_a_hidden_threshold() -> None:

@@ -212,6 +212,11 @@ def test_states_of_others_and_damaged_ones_are_refused() -> None:
     for wrong in (b"", b"{}", b"\xff", state[:-20], state.replace(b'"version": 1', b'"version": 9'), b"[1, 2]"):
         with pytest.raises(InvalidParameter):
             release.Interactive.resume(wrong, SMALL, ONE, **given)
+    for missing in ("bypasses", "knowledge", "spent", "amount"):
+        content = json.loads(state)
+        del content[missing]
+        with pytest.raises(InvalidParameter):
+            release.Interactive.resume(json.dumps(content).encode(), SMALL, ONE, **given)
     less = state.replace(b'"spent": "', b'"spent": "-')
     with pytest.raises(InvalidParameter):
         release.Interactive.resume(less, SMALL, ONE, **given)

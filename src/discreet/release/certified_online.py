@@ -209,14 +209,18 @@ class CertifiedInteractive(Online):
             return {"knowledge": {}}
         learned = [[online_state.described(query), str(value)] for query, value in self._learned_from]
         parts = [str(rows.estimate), str(rows.error), str(rows.failure_probability)]
-        return {"coins": self._allowed, "knowledge": {"rows": parts, "learned": learned}}
+        return {
+            "coins": self._coins if self._closed else self._allowed,
+            "knowledge": {"rows": parts, "learned": learned},
+        }
 
     def _restore(self, before: Json) -> None:
         """Make the updates again, from what was released; questions of an unfinished block count as asked."""
-        self._coins = self._allowed = int(before["coins"])
-        for described, value in before["knowledge"]["learned"]:
-            query, released = online_state.read(described, self.universe.shape), rational(value, "state")
-            self._structure = self._updated(query, released)
-            self._learned_from.append((query, released))
+        with online_state.refusing():
+            self._coins = self._allowed = int(before["coins"])
+            for described, value in before["knowledge"]["learned"]:
+                query, released = online_state.read(described, self.universe.shape), rational(value, "state")
+                self._structure = self._updated(query, released)
+                self._learned_from.append((query, released))
         gate = self.plan.gate()
         self._gate = gate if gate.stored else None

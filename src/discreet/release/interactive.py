@@ -157,8 +157,9 @@ class Interactive(Online):
     def _restore(self, before: Json) -> None:
         """Go on from a state; a hidden threshold was never written down, so what has one tests no more."""
         online_state.check(before, self._fingerprint)
-        self._bypasses, self._touched = int(before["bypasses"]), set(before["touched"])
-        self.knowledge.restore(before["knowledge"])
+        with online_state.refusing():
+            self._bypasses, self._touched = int(before["bypasses"]), set(before["touched"])
+            self.knowledge.restore(before["knowledge"])
         gate = self.plan.gate()
         self._gate = gate if gate is not None and gate.stored else None
         self._hold()

@@ -73,6 +73,7 @@ class Online(ABC):
             self.sensitivity, cells = sensitivity, histogram
             self.purse = Purse.of(loss)
             self._permit = self.purse.permit(self._spent_before)
+        self._promise = self.purse.costing(self.purse.amount) if loss is None else loss
         moved(self.sensitivity)
         self._left_at_start = self._permit.left
         self._truth = Truth(whole_histogram(cells, self.universe.size), self.universe.shape)
@@ -229,6 +230,11 @@ class Online(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of everything that is ever shown; for a permit, of what it held."""
+        return self._promise
 
     @property
     def spent(self) -> Fraction:

@@ -9,7 +9,8 @@ import base64
 import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -59,6 +60,15 @@ def check(content: Json, fingerprint: str) -> None:
     """Refuse the state of another mechanism, or one that was lost before anything was released."""
     if content.get("made") != fingerprint or not content.get("knowledge"):
         raise refused()
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Refuse a state of which something is missing or wrong, where it is read."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise refused() from None
 
 
 def packed(array: Array) -> str:
