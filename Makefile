@@ -17,7 +17,7 @@ LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .PHONY: help demo test test-full format pictures lock bench-noise bench-accounting bench-selection bench-sparse bench-median bench-offline \
-	bench-factored bench-contract bench-dense bench-factored bench-interactive clean
+	bench-factored bench-contract bench-dense bench-interactive clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
