@@ -71,9 +71,6 @@ bench-interactive: $(VENV)/.test  ## ten thousand questions on one budget: error
 bench-contract: $(VENV)/.test  ## 34,425 predicates within an error that was agreed on, against Turbo's algorithm
 	$(VENV)/bin/python bench/contract.py
 
-bench-factored: $(VENV)/.test $(MBI)/.peer $(OPENDP_MBI)/.peer  ## synthetic tables of 14 columns, against MST and AIM
-	$(VENV)/bin/python bench/factored.py --mbi-python $(MBI)/bin/python --opendp-python $(OPENDP_MBI)/bin/python
-
 bench-dense: $(VENV)/.test  ## a universe of 1e8 cells: time and memory of measuring, fitting and asking
 	$(VENV)/bin/python bench/dense.py
 
