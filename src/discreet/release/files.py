@@ -35,7 +35,7 @@ def write(path: str | Path, universe: Universe, arrays: dict[str, Array]) -> Non
 def load(path: str | Path) -> Model:
     """Read a model from a file that `save` wrote."""
     try:
-        with np.load(Path(path), allow_pickle=False) as file:
+        with Path(path).open("rb") as source, np.load(source, allow_pickle=False) as file:
             about, arrays = json.loads(file["about"].tobytes().decode()), {name: file[name] for name in file}
         if about["format"] != _FORMAT:
             raise KeyError(_FORMAT)
@@ -45,7 +45,7 @@ def load(path: str | Path) -> Model:
         return DenseModel(universe, arrays["cells"])
     except FileNotFoundError:
         raise InvalidParameter(f"there is no file {str(path)!r}.") from None
-    except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile):
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         raise InvalidParameter(f"{str(path)!r} is not a model that this version can read.") from None
 
 

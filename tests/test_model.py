@@ -1,0 +1,92 @@
+"""`model` and `files`: a public table that answers, draws rows that agree with it, and is read back as it was."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from discreet import dp, release
+from discreet.errors import InvalidParameter
+from discreet.release.model import rounded
+from tests.sizes import sized
+
+UNIVERSE = dp.Universe(
+    {
+        "ward": dp.Category(["north", "south"], other="other"),
+        "day": dp.Date(datetime.date(2020, 1, 1), datetime.date(2020, 1, 3)),
+        "smokes": dp.Boolean(),
+        "age": 4,
+    }
+)
+CELLS = np.random.default_rng(1).gamma(0.5, size=UNIVERSE.size) * 30
+MODEL = release.DenseModel(UNIVERSE, CELLS)
+
+
+def test_answers_are_sums_of_cells() -> None:
+    workload = release.all_marginals(UNIVERSE, order=2) + release.where(UNIVERSE, ward=["north"], age=[1, 2])
+    dense = CELLS.reshape(UNIVERSE.shape)
+    answers = MODEL.answer_many(workload)
+    assert np.allclose(answers[:9], dense.sum(axis=(2, 3)).reshape(-1))
+    assert np.isclose(answers[-1], dense[0, :, :, 1:3].sum())
+    assert np.isclose(MODEL.answer(workload.query(3)), answers[3])
+    with pytest.raises(InvalidParameter, match="another universe"):
+        MODEL.answer(release.where(dp.Universe({"a": 2}), a=[0]))
+
+
+@pytest.mark.parametrize("n", [1, 37, 5000])
+def test_rows_agree_with_the_model_in_every_cell_and_with_every_library(n: int) -> None:
+    rows = MODEL.sample(n)
+    counts = UNIVERSE.encode(rows)
+    assert counts.sum() == n
+    assert np.abs(counts - CELLS * n / CELLS.sum()).max() < 1 + 1e-6
+    for frame in (rows.frame, pd.DataFrame(dict(rows)), pl.DataFrame(dict(rows)), pa.table(dict(rows))):
+        assert (UNIVERSE.encode(frame) == counts).all()
+
+
+def test_rounding_keeps_the_total_and_the_mean() -> None:
+    counts, n = np.array([0.25, 0.5, 1.25, 0.0, 3.0]), sized(4000, 40_000)
+    draws = np.array([rounded(counts) for _ in range(n)])
+    assert (draws.sum(axis=1) == 5).all()
+    assert (np.abs(draws - counts) < 1).all()
+    assert np.abs(draws.mean(axis=0) - counts).max() < 6 * 0.5 / np.sqrt(n)
+
+
+def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
+    MODEL.save(tmp_path / "model")
+    again = release.Model.load(tmp_path / "model")
+    assert again.universe == UNIVERSE
+    assert isinstance(again, release.DenseModel)
+    assert (again.cells == CELLS).all()
+    assert again.rows == MODEL.rows
+
+
+@pytest.mark.parametrize("garbage", [b"", b"rows", b"PK\x03\x04" + bytes(100), None])
+def test_what_is_no_model_is_refused(garbage: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    if garbage is not None:
+        path.write_bytes(garbage)
+    with pytest.raises(InvalidParameter, match="no file" if garbage is None else "not a model"):
+        release.Model.load(path)
+
+
+def test_a_file_cut_short_or_of_another_format_is_refused(tmp_path: Path) -> None:
+    MODEL.save(tmp_path / "model")
+    whole = (tmp_path / "model").read_bytes()
+    (tmp_path / "short").write_bytes(whole[: len(whole) // 2])
+    with (tmp_path / "other").open("wb") as file:
+        np.savez(file, about=np.frombuffer(b'{"format": "something else", "columns": []}', np.uint8), cells=CELLS)
+    for name in ("short", "other"):
+        with pytest.raises(InvalidParameter, match="not a model"):
+            release.Model.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("cells", [[1.0], [-1.0, 2.0], [np.nan, 1.0], [np.inf, 1.0]])
+def test_a_model_has_a_finite_count_for_each_cell(cells: list[float]) -> None:
+    with pytest.raises(InvalidParameter, match="finite count"):
+        release.DenseModel(dp.Universe({"a": 2}), np.array(cells))
