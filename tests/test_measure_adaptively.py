@@ -166,7 +166,6 @@ def test_the_way_is_chosen_by_public_facts_and_says_why() -> None:
     assert way(300, UNIVERSE).startswith("measured once")  # there are fewer of them
     assert "no error can be predicted" in way(None)  # type: ignore[arg-type]
     assert "no Gaussian loss" in way(30, loss=dp.Loss.gaussian(mu=0.04))
-    assert "l1" in way(30, sensitivity=dp.Sensitivity(l2=1, neighbours=ADD))
 
 
 def test_predicted_errors_grow_with_noise_and_with_columns() -> None:

@@ -99,7 +99,8 @@ def test_an_exact_histogram_is_paid_for_before_it_is_read() -> None:
 
 def sensitivities() -> list[dp.Sensitivity]:
     many = dp.Sensitivity(l1=4, l2=4, neighbours=ADD)
-    return [ONE, dp.Sensitivity.histogram(neighbours=REPLACE), many, dp.Sensitivity(l2=3, neighbours=ADD)]
+    apart = dp.Sensitivity(l1=4, l2=2, linf=1, neighbours=ADD)
+    return [ONE, dp.Sensitivity.histogram(neighbours=REPLACE), many, apart]
 
 
 @pytest.mark.parametrize("sensitivity", sensitivities())
@@ -237,6 +238,7 @@ def test_tables_at_the_edge_work(edge: str, epsilon: float) -> None:
         ({"remeasure": 1}, "below 1"),
         ({"remeasure": -0.5}, "remeasure"),
         ({"rows": 0}, "rows"),
+        ({"sensitivity": dp.Sensitivity(l2=1, neighbours=ADD)}, "l2 does not bound"),
         ({"workload": release.all_marginals(dp.Universe({"a": 2}), order=1)}, "another universe"),
         ({"histogram": np.zeros(3, np.int64)}, "240 cells"),
         ({"histogram": np.zeros(240)}, "whole numbers"),
