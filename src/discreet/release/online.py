@@ -37,6 +37,7 @@ from discreet.release.rows import moved, whole_histogram
 from discreet.release.workload import Workload
 
 _ZERO = Fraction(0)
+_REMEMBERED = 1 << 18  # replies that are kept until something is learned
 
 Progress = Callable[[int, int], None]
 
@@ -171,6 +172,8 @@ class Online(ABC):
         return self._reply(query, value, error, route, price.amount / self.purse.amount)
 
     def _reply(self, query: LinearQuery, value: float, error: float | None, route: Route, charged: Fraction) -> Reply:
+        if len(self._answered) >= _REMEMBERED:
+            self._answered.clear()  # what is asked again is then tested again
         self._answered[query.key] = Reply(value, error, Route.REPEATED, _ZERO, self.confidence)
         return Reply(value, error, route, charged, self.confidence)
 

@@ -22,6 +22,8 @@ from discreet.dp.threshold_loss import ThresholdHit
 if TYPE_CHECKING:
     from discreet.dp.randomness import Stream
 
+_ROUNDING = 1.5  # counts: the estimate is rounded by up to a half, the distance down by less than one
+
 
 class Gate(ABC):
     """Says of whole numbers that move by at most `apart` whether they look to be at or above a public threshold."""
@@ -86,7 +88,7 @@ class LogisticGate(Gate):
     def bar(self, failure_probability: Number) -> float:
         """Return the least value at which a miss has at most this chance: T + ln(1 / beta - 1) apart / slope."""
         beta = float(probability(failure_probability, "failure_probability"))
-        return self.threshold + max(0.0, math.log(1 / beta - 1)) / float(self._each) + 1
+        return self.threshold + max(0.0, math.log(1 / beta - 1)) / float(self._each) + _ROUNDING
 
 
 @final
@@ -127,4 +129,4 @@ class SparseGate(Gate):
 
     def bar(self, failure_probability: Number) -> float:
         """Return the threshold and what the noise of one comparison reaches."""
-        return self.threshold + float(self.accuracy(failure_probability=failure_probability, questions=1))
+        return self.threshold + float(self.accuracy(failure_probability=failure_probability, questions=1)) + _ROUNDING

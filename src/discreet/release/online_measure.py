@@ -15,6 +15,7 @@ from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
 from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
+from discreet.errors import BudgetExceeded
 from discreet.release.effects import Effects, MeasuredEffects, coordinates
 from discreet.release.online_fit import Knowledge, Released, ReleasedAnswer, ReleasedEffect, subsets
 from discreet.release.online_plan import OnlinePlan
@@ -221,7 +222,8 @@ def _released(
     effects: Effects, sensitivity: Sensitivity, mu_squared: Fraction, shares: Reals, cells: Reals, stream: Stream
 ) -> list[ReleasedEffect]:
     measurement = MeasuredEffects.sharing(effects, sensitivity, mu_squared=mu_squared, shares=shares)
-    assert _within(measurement, mu_squared)
+    if measurement.loss.rho_bound() > mu_squared / 2:  # what was paid; sigmas are rounded up, so never
+        raise BudgetExceeded("the noise of this measurement is below what was paid for.")
     noisy = measurement._release(cells, stream)
     parts = np.split(noisy, np.cumsum(effects.sizes)[:-1])
     return [
@@ -229,11 +231,6 @@ def _released(
         for part, values, sigma in zip(effects.sets, parts, measurement.sigmas, strict=True)
         if sigma and values.size
     ]
-
-
-def _within(measurement: MeasuredEffects, mu_squared: Fraction) -> bool:
-    """Return whether a measurement has the loss that was paid: sigmas are rounded up."""
-    return measurement.loss.rho_bound() <= mu_squared / 2
 
 
 def _effects_of(table: NDArray[np.int64], axes: Axes, variance: float) -> list[ReleasedEffect]:
