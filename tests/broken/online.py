@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from discreet.release.effects import coordinates
 from discreet.release.interactive import Interactive
 from discreet.release.online_fit import ReleasedEffect
-from discreet.release.online_state import Journal
 from discreet.release.reply import Reply, Route
 
 _final = Interactive  # twins change one method each; the class is final for everybody else
@@ -151,18 +149,3 @@ class GoesOnAfterAFailedWrite(_final):  # type: ignore[misc]
             super()._write()
         except OSError:
             self._closed = False
-
-
-def narrow(reply: Reply) -> Reply:
-    """An error bar of four fifths of what is claimed."""
-    assert reply.error is not None
-    return dataclasses.replace(reply, error=0.8 * reply.error)
-
-
-def renamed_only(journal: Journal, state: bytes) -> None:
-    """Writes a state in place, without a second file: a crash leaves half of it."""
-    half = len(state) // 2
-    with journal.path.open("wb") as file:
-        file.write(state[:half])
-        file.flush()
-        file.write(state[half:])
