@@ -21,6 +21,7 @@ from discreet.dp.rational import Number, positive_integer
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.release import online_state
+from discreet.release.laplace_sums import deviations
 from discreet.release.model import DenseModel
 from discreet.release.online import Online
 from discreet.release.online_fit import Knowledge
@@ -134,7 +135,7 @@ class Interactive(Online):
         check_plan(self.plan, universe.shape)
         self._instrument, self.knowledge = Instrument.of(self.plan), Knowledge(universe)
         self._bypasses, self._touched, self._warm = self.plan.bypasses, set[str](), list[Axes]()
-        self._sigmas = NormalDist().inv_cdf(1 - float(1 - self.confidence) / 2)
+        self._sigmas = self._reach(float(1 - self.confidence))
         if before is None:
             self._begin(randomness.system())
         else:
@@ -142,6 +143,10 @@ class Interactive(Online):
         self._bar = None if self._gate is None else self._gate.bar(1 - self.confidence)
         slope = float(self.plan.tests) if isinstance(self._gate, LogisticGate) else 8 / max(1, self.plan.threshold)
         self._fine = 1.1 * deviation_of_one(self.plan) if self._gate is None else _FINE / slope
+
+    def _reach(self, chance: float) -> float:
+        """Return how many standard deviations what the measurements say is off by, but for this chance."""
+        return deviations(chance) if self.purse.budget.is_pure else -NormalDist().inv_cdf(chance / 2)
 
     def _begin(self, stream: Stream) -> None:
         """Pay, write down that it was paid, and then measure."""
