@@ -9,12 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet import dp
+from discreet import dp, release
 from discreet.dp.private import Exact
+from discreet.dp.rational import sqrt_up
 from discreet.errors import InvalidParameter
 from discreet.release.effects import Effects, MeasuredEffects, coordinates, expanded
 from discreet.release.marginals import Marginals
 from discreet.release.separable import Separable, contrasts
+from tests.broken import surveys
 from tests.broken import synthesis as broken
 from tests.closed_forms import gaussian_delta, mp, mpf
 from tests.noise_laws import real, rounded_mass
@@ -123,7 +125,6 @@ def worst(measured: MeasuredEffects, rows: int, neighbours: dp.Neighbours) -> fl
         (1, ADD, ONE),
         (1, REPLACE, dp.Sensitivity.histogram(neighbours=REPLACE)),
         (2, ADD, dp.Sensitivity(l1=2, l2=2, neighbours=ADD)),
-        (2, ADD, dp.Sensitivity(l2=2, neighbours=ADD)),
     ],
 )
 @pytest.mark.parametrize("shape", [(2, 3), (2, 2, 2)])
@@ -143,6 +144,35 @@ def test_the_loss_is_that_of_the_worst_pair_or_more(
         assert math.isclose(claimed, 1 / 3, rel_tol=1e-9)
     else:  # the same check rejects the twin that forgets who moves
         assert truth > float(broken.loss_without_units(measured)) * (1 + 1e-12)
+
+
+def test_a_unit_with_rows_in_different_cells_moves_marginals_by_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """what marginals move by if the histogram moves by `sensitivity`; the twin that takes its l2 is seen"""
+    effects = Effects((2, 3), [(0, 1)])
+    apart = dp.Sensitivity(l1=2, l2=sqrt_up(Fraction(2)), linf=1, neighbours=ADD)
+    units = [np.bincount(cells, minlength=6) for cells in itertools.combinations(range(6), 2)]
+
+    def let_out() -> float:
+        sharing = {"mu_squared": Fraction(1, 3), "shares": np.array([0.5, 0.2, 0.2, 0.1])}
+        measured = MeasuredEffects.sharing(effects, apart, **sharing)  # type: ignore[arg-type]
+        return max(moved(measured, unit, np.zeros(6, np.int64)) for unit in units)
+
+    assert let_out() <= 1 / 3
+    monkeypatch.setattr(release.effects, "of_marginals", surveys.of_marginals)
+    assert let_out() > 1 / 3 * 1.2
+    monkeypatch.undo()
+    with pytest.raises(InvalidParameter, match="l2 does not bound"):
+        MeasuredEffects.sharing(
+            effects, dp.Sensitivity(l2=1, neighbours=ADD), mu_squared=Fraction(1), shares=np.ones(4) / 4
+        )
+
+
+@pytest.mark.parametrize("most", [2**40, 2**53, 2**61])
+def test_counts_of_any_size_are_measured_without_wrapping_around(most: int) -> None:
+    effects = Effects((2, 3), [(0, 1)])
+    measured = MeasuredEffects.sharing(effects, ONE, mu_squared=Fraction(1), shares=np.full(4, 1 / 4))
+    table = np.array([most, 0, 0, 5, 0, most])
+    assert np.allclose(measured.release(table), effects.forward(table.astype(float)), rtol=1e-9, atol=40)
 
 
 def law_of_difference(sigma: Fraction, reach: int) -> dict[int, mpf]:

@@ -92,7 +92,7 @@ def test_a_unit_with_rows_in_different_cells_moves_marginals_by_all_of_them(monk
     shape, apart = (20, 2), dp.Sensitivity(l1=2, l2="1.4142135623730951", linf=1, neighbours=ADD)
     plan = Survey(planned(shape).universe, ((0,),), apart, Fraction(1, 3))
     assert math.isclose(spent(plan.release(people(shape, 50)), shape, apart), 1 / 3, rel_tol=1e-6)
-    monkeypatch.setattr(survey, "of_marginals", broken.of_marginals)
+    monkeypatch.setattr(release.effects, "of_marginals", broken.of_marginals)
     assert spent(plan.release(people(shape, 50)), shape, apart) > 1 / 3 * 1.8
 
 

@@ -29,6 +29,8 @@ from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
 from discreet.release.marginals import Marginals, shared_sums
+from discreet.release.query import in_steps
+from discreet.release.rows import moved, of_marginals
 from discreet.release.separable import Separable, contrasts
 from discreet.release.workload import GetMarginal
 
@@ -41,7 +43,6 @@ Reals: TypeAlias = NDArray[np.float64]
 # All effects are transformed at once where there are few cells, or so many sets; otherwise their marginals are summed.
 _FEW_CELLS = 1 << 18
 _MOST_TABLES = 256
-_MOST_UNITS = 1 << 22  # with counts below 2^40, products below it stay within 64 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +175,9 @@ class MeasuredEffects(Mechanism):
     """Measure every effect with normal noise of its own standard deviation, `sigmas`, on each coordinate.
 
     Guarantee: the loss is Gaussian with mu^2 = the sum over the sets R of s_R^2 / sigma_R^2, where s_R is the least of
-      `sensitivity.l2` and `sensitivity.l1` times the root of the product of (1 - 1/n) over the columns of R. The caller
-      must ensure that the histogram moves by at most `sensitivity` and that its cells are whole numbers.
+      l2 and l1 times the root of the product of (1 - 1/n) over the columns of R, of what marginals move by if the
+      histogram moves by `sensitivity`. The caller must ensure that it moves no further, and that its cells are whole
+      numbers.
       Proof. The marginal over R, times N = the product of its sizes, gets rounded normal noise of N sigma_R on every
       cell, and of the sum only the effect is kept. Let x and x' be the marginals of neighbours and P the projection on
       effects. N P(x - x') is a vector of whole numbers, so N x'' = N x - N P(x - x') is one too, and it has the effect
@@ -240,19 +242,17 @@ class MeasuredEffects(Mechanism):
         return np.concatenate(measured)
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
-        ours, theirs = self.sensitivity, sensitivity
-        return theirs.l2 <= ours.l2 and (ours.l1 is None or (theirs.l1 is not None and theirs.l1 <= ours.l1))
+        return sensitivity.l1 is not None and moved(sensitivity) <= moved(self.sensitivity)
 
 
 def _noisy(table: NDArray[np.int64], unit: int, sigma: Fraction, stream: Stream) -> NDArray[np.int64]:
     """Return whole counts of 1 / unit plus rounded normal noise, exactly."""
-    wide = table.astype(object) if unit > _MOST_UNITS else table.astype(np.int64)
-    return exact_sum(wide * unit, gaussian_sampler(sigma * unit, "rounded").draw(stream, table.size))
+    return exact_sum(in_steps(table, unit), gaussian_sampler(sigma * unit, "rounded").draw(stream, table.size))
 
 
 def _moved(effects: Effects, part: Axes, sensitivity: Sensitivity) -> Fraction:
     """Return the square of s_R: how far the effect of a set moves, at most."""
-    squares = [sensitivity.l2**2]
-    if sensitivity.l1 is not None:
-        squares.append(sensitivity.l1**2 * math.prod(1 - Fraction(1, n) for n in effects.cells(part)))
-    return min(squares)
+    marginal = of_marginals(sensitivity)
+    assert marginal.l1 is not None
+    leverage = math.prod(1 - Fraction(1, n) for n in effects.cells(part))
+    return min(marginal.l2**2, marginal.l1**2 * leverage)

@@ -13,7 +13,7 @@ from discreet.dp.loss import Loss
 from discreet.dp.mechanism import Mechanism
 from discreet.dp.neighbours import Neighbours
 from discreet.dp.private import Exact
-from discreet.dp.rational import Number, non_negative, positive, probability
+from discreet.dp.rational import Number, non_negative, positive, probability, sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
 from discreet.release.query import Array
@@ -93,6 +93,18 @@ def moved(sensitivity: Sensitivity) -> Fraction:
     if sensitivity.neighbours is Neighbours.ADD_REMOVE:
         return sensitivity.l1
     return max(sensitivity.l1 / 2, sensitivity.linf)
+
+
+def of_marginals(sensitivity: Sensitivity) -> Sensitivity:
+    """Return how far every marginal moves, given how far the histogram does.
+
+    Cells that are added up may all move the same way, so l2 of the histogram bounds nothing here: what comes moves one
+    cell by m at most, and so does what leaves.
+    """
+    most = moved(sensitivity)
+    if sensitivity.neighbours is Neighbours.ADD_REMOVE:
+        return Sensitivity(l1=most, neighbours=sensitivity.neighbours)
+    return Sensitivity(l1=2 * most, l2=sqrt_up(2 * most**2), neighbours=sensitivity.neighbours)
 
 
 def whole_histogram(histogram: object, cells: int) -> Array:

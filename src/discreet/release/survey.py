@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.loss import Loss
 from discreet.dp.mechanism import Mechanism
-from discreet.dp.neighbours import Neighbours
 from discreet.dp.private import Exact
-from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter
@@ -146,7 +144,7 @@ class Survey(Mechanism):
         parts = {0: 1, order: max(1, len(sets))}
         own = np.array([float(shares.get(len(axes), 0)) / parts.get(len(axes), 1) for axes in effects.sets])
         measurement = MeasuredEffects.sharing(
-            effects, of_marginals(self.sensitivity), mu_squared=self.mu_squared * sum(shares.values(), Fraction(0)),
+            effects, self.sensitivity, mu_squared=self.mu_squared * sum(shares.values(), Fraction(0)),
             shares=own / own.sum(),
         )  # fmt: skip
         coarse = [groups[table[:, axis]] for axis, groups in enumerate(grid)]
@@ -159,18 +157,6 @@ class Survey(Mechanism):
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l1 is not None and moved(sensitivity) <= moved(self.sensitivity)
-
-
-def of_marginals(sensitivity: Sensitivity) -> Sensitivity:
-    """Return how far every marginal moves, given how far the histogram does.
-
-    Cells that are added up may all move the same way, so l2 of the histogram bounds nothing here: what comes moves one
-    cell by m at most, and so does what leaves.
-    """
-    most = moved(sensitivity)
-    if sensitivity.neighbours is Neighbours.ADD_REMOVE:
-        return Sensitivity(l1=most, neighbours=sensitivity.neighbours)
-    return Sensitivity(l1=2 * most, l2=sqrt_up(2 * most**2), neighbours=sensitivity.neighbours)
 
 
 def columns(level: Level) -> list[Reals]:

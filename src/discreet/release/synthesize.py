@@ -21,7 +21,7 @@ from discreet.release.measure_adaptively import MeasureAdaptively, affordable_rh
 from discreet.release.measure_once import MeasureOnce, mu_squared
 from discreet.release.predicted_error import predicted
 from discreet.release.progress import Progress, ProgressBar
-from discreet.release.rows import whole_histogram
+from discreet.release.rows import of_marginals, whole_histogram
 from discreet.release.synthesized import SynthesizedModel
 from discreet.release.workload import Workload
 
@@ -116,7 +116,7 @@ def synthesis_plan(
     """
     if workload.shape != universe.shape:
         raise InvalidParameter("the workload is about another universe; make it with this one.")
-    share = non_negative(remeasure, "remeasure")
+    sensitivity, share = of_marginals(sensitivity), non_negative(remeasure, "remeasure")
     if share >= 1:
         raise InvalidParameter("remeasure is a share of the loss, below 1: something has to be left to measure with.")
     if universe.size > MOST_CELLS:
@@ -127,8 +127,8 @@ def synthesis_plan(
     reason = "measured once: without rows=, a public or released number of rows, no error can be predicted"
     if rows is not None:
         about = positive(rows, "rows")
-        if isinstance(loss, GaussianLoss) or sensitivity.l1 is None:
-            reason = "measured once: a choice has no Gaussian loss, and needs a histogram with an l1 sensitivity"
+        if isinstance(loss, GaussianLoss):
+            reason = "measured once: a choice has no Gaussian loss"
         else:
             choosing = MeasureAdaptively(universe, cliques, sensitivity, affordable_rho(loss), share, "")
             prediction = predicted(
