@@ -65,8 +65,8 @@ class TestRowCount:
 
 def test_a_replaced_unit_moves_a_query_by_half_of_what_leaves_and_comes() -> None:
     """where a unit comes or goes it is all of l1. Where one is replaced it is half of l1, and l1 is at least twice the
-    most rows of a unit: tried for all units of up to R rows, on all 0/1 queries. Taken from how far the histogram moves,
-    where it has few cells, it is too little."""
+    most rows of a unit: tried for all units of up to R rows, on all 0/1 queries. Taken from how far the histogram
+    moves, where it has few cells, it is too little."""
     for most in (1, 2, 3):
         units = [u for u in itertools.product(range(most + 1), repeat=3) if sum(u) <= most]
         pairs = list(itertools.product(units, repeat=2))
