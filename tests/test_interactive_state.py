@@ -17,7 +17,7 @@ import pytest
 
 from discreet import dp, release
 from discreet.errors import InvalidParameter, NotSupported
-from discreet.release import interactive, online_state
+from discreet.release import interactive, online_fit, online_state
 from discreet.release.reply import Route
 from tests.broken import online as broken
 from tests.online_tapes import CELLS, LOSS, ONE, OTHER, SMALL, Tape, opened, questions, reading
@@ -203,6 +203,73 @@ def test_what_cannot_be_written_stops_it() -> None:
                 assert not stops
                 continue
         assert stops
+
+
+def hits_seen_beyond_the_disk(make: Make, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many hits somebody sees, who breaks off every fit that follows one, more than the disk has as spent."""
+
+    def broken_off(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    disk, seen = Disk(), 0
+    with reading(Tape([True] * 9)):
+        online = opened(make, OTHER, save=disk.save, questions=1000)
+        online._bypasses = 0
+        assert online._measurement is not None
+        assert online._test is not None
+        price = online._measurement.amount + online._test.amount
+        before = disk.spent - price
+        with monkeypatch.context() as patched:
+            patched.setattr(online_fit, "fit", broken_off)
+            online._fine = 0.0  # every question is tested
+            for query in questions():
+                try:
+                    online.ask(query)
+                except KeyboardInterrupt:
+                    seen += 1
+                except NotSupported:
+                    break
+    return seen - int((disk.spent - before) / price)
+
+
+def test_a_measurement_that_is_broken_off_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hits_seen_beyond_the_disk(release.Interactive, monkeypatch) == 0
+    assert hits_seen_beyond_the_disk(broken.GoesOnAfterAnInterrupt, monkeypatch) > 0
+
+
+def test_what_was_released_before_a_fit_was_broken_off_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken_off(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    online = opened(table=OTHER, journal=tmp_path / "online")
+    query = questions()[0]
+    with monkeypatch.context() as patched:
+        patched.setattr(online_fit, "fit", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            online.ask(query)
+    assert online.close() == online.state()
+    online_state.Journal(tmp_path / "online").close()  # it was let go
+    again = release.Interactive.resume(online.state(), SMALL, OTHER, sensitivity=CELLS, loss=LOSS, questions=1000)
+    assert again.knowledge.covers(query.axes)
+    assert again.ask(query).route is Route.SPAN
+
+
+def test_what_is_given_back_is_never_used_again() -> None:
+    """Whatever breaks while it is closed, no coin falls after something was given back."""
+    online = opened(table=OTHER)
+
+    class Broken(dp.Permit):
+        __slots__ = ()
+
+        def _give_back(self, charge: object) -> None:
+            super()._give_back(charge)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+    online._permit = Broken._mint(online._permit._budget, online._permit._left)
+    with pytest.raises(KeyboardInterrupt):
+        online.close()
+    with pytest.raises(NotSupported):
+        online.ask(questions()[0])
 
 
 def test_states_of_others_and_damaged_ones_are_refused() -> None:

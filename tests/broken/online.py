@@ -149,3 +149,14 @@ class GoesOnAfterAFailedWrite(_final):  # type: ignore[misc]
             super()._write()
         except OSError:
             self._closed = False
+
+
+class GoesOnAfterAnInterrupt(_final):  # type: ignore[misc]
+    """Answers on when a measurement was broken off, though what it holds next was never written down."""
+
+    def _ask(self, query: Any, stream: Any) -> Reply:
+        try:
+            return super()._ask(query, stream)
+        except KeyboardInterrupt:
+            self._closed = False
+            raise

@@ -33,7 +33,7 @@ def deviations(chance: float) -> float:
     """Return t such that no sum of Laplace noises is beyond t standard deviations, but for this chance.
 
     >>> round(deviations(0.05), 2), round(deviations(0.001), 2)
-    (2.16, 4.89)
+    (2.16, 4.88)
     """
     low, high = 0.0, 2 + 2 * math.log(1 / chance)
     while high - low > 1e-9 * high:

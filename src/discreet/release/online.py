@@ -151,6 +151,14 @@ class Online(ABC):
         known = self._known(query)
         if known is not None:
             return self._reply(query, *known, Route.SPAN, _ZERO)
+        try:
+            return self._drawn(query, stream)
+        except BaseException:  # it may tell of a hit, and what is held next is not on the disk: nothing more is drawn
+            self._closed = True
+            raise
+
+    def _drawn(self, query: LinearQuery, stream: Stream) -> Reply:
+        """Return the answer of the model, tested where that can be paid for, or of a measurement."""
         if self._measurement is not None and self._bypassed(query):
             return self._learned(query, Route.BYPASS, self._measurement, stream)
         estimate = self.model.answer(query)
@@ -217,13 +225,15 @@ class Online(ABC):
         """
         self._check_process()
         with self._lock:
-            if not self._closed:
-                for held in (self._test, self._measurement):
-                    if held is not None:
-                        self._permit._give_back(held)
-                self._test = self._measurement = None
-                self._closed = True
-                self._write()
+            try:
+                if not self._closed:
+                    self._closed = True  # first of all: what is given back is never used again, whatever breaks here
+                    held, self._test, self._measurement = (self._test, self._measurement), None, None
+                    for charge in held:
+                        if charge is not None:
+                            self._permit._give_back(charge)
+                    self._write()
+            finally:
                 if self._journal is not None:
                     self._journal.close()
             return self._state()

@@ -129,9 +129,9 @@ class Knowledge:
                 case ReleasedAnswer():
                     missed = (one.value - self.model.answer(one.query)) ** 2 - one.variance
                     self.strengths.append(max(missed, _DOUBT * math.sqrt(2) * one.variance))
-                    self.answers.append(one)
-                    self.exact[one.query.key] = one
                     self.of_answers.append(0.0)
+                    self.exact[one.query.key] = one
+                    self.answers.append(one)  # last: what is broken off here is as if it had not been released
         self.refit(rounds)
 
     def _keep(self, one: ReleasedEffect) -> None:
@@ -142,10 +142,11 @@ class Knowledge:
             self.precisions[part] = total
             return
         self._effects = None
-        self.values[part], self.precisions[part] = one.values, precision
         known = 0.0 if len(part) < 2 else coordinates(self.model.marginal(part), self._cells(part))
         beyond = float(np.mean((one.values - known) ** 2)) if one.values.size else 0.0
         self.signals[part] = (beyond - one.variance, one.variance)
+        self.precisions[part], self.multipliers[part] = precision, np.zeros(one.values.size)
+        self.values[part] = one.values  # last, as above
 
     def _cells(self, part: Axes) -> Axes:
         return tuple(self.shape[axis] for axis in part)
@@ -160,7 +161,7 @@ class Knowledge:
         variances = np.array([1 / self.precisions[part] for part in effects.sets])
         slack = (variances * self._disbelief(effects, rows))[effects.owner]
         measured = np.concatenate([self.values[part] for part in effects.sets])
-        start = np.concatenate([self.multipliers.get(part, np.zeros(self.values[part].size)) for part in effects.sets])
+        start = np.concatenate([self.multipliers[part] for part in effects.sets])
         if self.answers:
             squares = rows * np.array([_mean_square(one.query) for one in self.answers])
             own = np.array([one.variance for one in self.answers])
@@ -214,7 +215,11 @@ class Knowledge:
             for part, values in self.values.items()
         ]
         answers = [[described(one.query), one.value, one.variance] for one in self.answers]
-        return {"effects": effects, "answers": answers, "strengths": self.strengths, "of_answers": self.of_answers}
+        count = len(answers)
+        return {
+            "effects": effects, "answers": answers, "strengths": self.strengths[:count],
+            "of_answers": self.of_answers[:count],
+        }  # fmt: skip
 
     def restore(self, content: Json) -> None:
         """Take what `content` returned: the model is the same, to rounding."""
