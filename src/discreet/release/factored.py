@@ -137,9 +137,13 @@ class FactoredModel(MixtureModel):
         level = self._levels[max(1, len(wanted)) - 1]
         weights = np.asarray(query.weights(), np.float64) / query.scale
         shares = columns(self._levels[0])
+        squares = sum(
+            self.missed[axis,] * inside(weights, place, query.axes, level.grid[axis], shares)
+            for place, axis in enumerate(query.axes)
+            if axis in wanted
+        )
         for axis in query.axes:  # the first axis becomes the last
             weights = np.tensordot(weights, within(level.grid[axis], shares[axis]), axes=(0, 1))
-        squares = 0.0
         for axes, missed in self.missed.items():
             if set(axes) <= wanted:
                 own = self._levels[max(1, len(axes)) - 1].grid
@@ -162,6 +166,17 @@ def within(groups: NDArray[np.int64], shares: Reals) -> Reals:
     inside = np.zeros((int(groups.max()) + 1, len(groups)))
     inside[groups, np.arange(len(groups))] = shares
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
+
+
+def inside(weights: Reals, place: int, axes: Axes, groups: NDArray[np.int64], shares: list[Reals]) -> float:
+    """Return the square of how far an answer moves with the values of one column inside their groups.
+
+    Only the column by itself was measured there: other columns are taken to have nothing to do with it.
+    """
+    for other in reversed(range(len(axes))):
+        if other != place:
+            weights = np.tensordot(weights, shares[axes[other]], axes=(other, 0))
+    return float(np.sum((weights - (within(groups, shares[axes[place]]) @ weights)[groups]) ** 2))
 
 
 def slope(weights: Reals, along: list[bool]) -> float:
