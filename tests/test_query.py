@@ -255,3 +255,15 @@ class TestPredicates:
                 release.predicate(TINY, table, columns)
         with pytest.raises(NotSupported, match="too large"):
             release.where(dp.Universe({"a": 10**12}), a=3)
+
+    def test_weights_outside_0_and_1_are_refused_however_the_query_is_made(self) -> None:
+        """One row moves such a query by more than any mechanism expects of one."""
+        for factors in ({0: np.array([1000, 0, 0])}, {0: np.array([-1, 1, 0])}, {0: np.array([0, 2, 1])}):
+            with pytest.raises(InvalidParameter, match=r"weights in \[0, 1\]"):
+                Product.of(TINY.shape, factors)
+        for constant, coefficient in ((1, 1), (0, -1), (-1, 1)):
+            with pytest.raises(InvalidParameter, match=r"weights in \[0, 1\]"):
+                Product.of(TINY.shape, {0: np.array([1, 0, 1])}, constant=constant, coefficient=coefficient)
+        with pytest.raises(InvalidParameter, match=r"weights in \[0, 1\]"):
+            Table(TINY.shape, (0,), np.array([7, 3, 0]), 1)
+        Table(TINY.shape, (0,), np.array([7, 3, 0]), 7)

@@ -164,6 +164,7 @@ class Product(LinearQuery):
         for name, value in (("_where", tuple(where)), ("_vectors", tuple(vectors[::-1])), ("_plain", plain)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "key", self._key())
+        _check_weights(self)
 
     def _key(self) -> bytes:
         head = ("product", self.shape, self.axes, self.constant, self.coefficient, self.scale)
@@ -240,6 +241,7 @@ class Table(LinearQuery):
         object.__setattr__(self, "key", digest.digest())
         small = self.table.size <= _CACHED
         object.__setattr__(self, "_floats", self.table.astype(np.float64).ravel() if small else None)
+        _check_weights(self)
 
     @property
     def range(self) -> tuple[int, int]:
@@ -282,6 +284,13 @@ def in_steps(counts: Array, factor: int) -> Array:
 def _times(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     ends = [x * y for x in one for y in other]
     return min(ends), max(ends)
+
+
+def _check_weights(query: LinearQuery) -> None:
+    """Refuse weights outside [0, 1], which one row would move further than any mechanism expects."""
+    least, most = query.range
+    if not 0 <= least <= most <= query.scale:
+        raise InvalidParameter("a query has weights in [0, 1]; make it with release.where, weighted or predicate.")
 
 
 def _wrong_cells(query: LinearQuery, marginal: Array) -> InvalidParameter:
