@@ -12,7 +12,8 @@ import pytest
 
 from discreet import dp, release
 from discreet.errors import InvalidParameter
-from discreet.release.rows import moved
+from discreet.release.online_truth import Truth
+from discreet.release.rows import moved, whole_histogram
 from tests.sizes import sized
 
 F = Fraction
@@ -99,3 +100,31 @@ def test_how_far_a_unit_moves_a_query() -> None:
     assert moved(dp.Sensitivity(l1=1, neighbours=replace)) == 1  # one cell, from which a row can only vanish
     with pytest.raises(InvalidParameter, match="l1"):
         moved(dp.Sensitivity(l2=1, neighbours=add))
+
+
+def distances(table: np.ndarray, prepare: bool) -> list[int]:
+    """What a test would compare for the number of rows and for one column, on a huge table."""
+    cells = whole_histogram(table, 6) if prepare else table
+    universe = dp.Universe({"a": 2, "b": 3})
+    truth = Truth(cells, universe.shape)
+    return [truth.distance(query, 1000.0) for query in (release.where(universe), release.where(universe, a=1))]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_no_sum_of_a_table_overflows_and_one_row_moves_it_by_one_at_most(dtype: type[np.integer]) -> None:
+    """No sum of its cells overflows 64 bits, and neighbours are no further apart than before: a count of which that
+    would not be sure, above 2^62 by the number of cells, counts as so many."""
+    most = 2**62 // 6
+    for value in (most - 1, most, most + 1, 2**62, 2**63 - 1):
+        one = np.array([0, 0, 0, value - 1, 2**62, 2**62 - value + 1], dtype)
+        other = one.copy()
+        other[3] += 1
+        apart = [abs(x - y) for x, y in zip(distances(one, True), distances(other, True), strict=True)]
+        assert max(apart) <= 1
+    wraps = np.array([0, 0, 0, 2**61, 2**61, 2**62 - 1], np.int64)
+    after = wraps.copy()
+    after[5] += 1
+    assert max(abs(x - y) for x, y in zip(distances(wraps, False), distances(after, False), strict=True)) > 1
+    small = np.arange(6, dtype=np.uint8)
+    assert whole_histogram(small, 6).base is small or whole_histogram(small, 6) is small
+    assert whole_histogram(np.array([-(2**63), 0], np.int64), 2).tolist() == [-(2**61), 0]

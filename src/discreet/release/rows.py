@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from discreet.dp.randomness import Stream
 
 
+_SAFE = 1 << 62
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """A public estimate of the number of rows, and how far off it may be, but for a `failure_probability`.
@@ -108,7 +111,11 @@ def of_marginals(sensitivity: Sensitivity) -> Sensitivity:
 
 
 def whole_histogram(histogram: object, cells: int) -> Array:
-    """Return a dense histogram of whole numbers as a flat array, or refuse what is none of this universe."""
+    """Return a dense histogram of whole numbers as a flat array, or refuse what is none of this universe.
+
+    Guarantee: no sum of its cells overflows 64 bits, and neighbours are no further apart than before: a count of which
+      that would not be sure, above 2^62 by the number of cells, counts as so many.
+    """
     if isinstance(histogram, Exact):
         raise InvalidParameter("a private histogram is opened by open(exact, permit).")
     if not isinstance(histogram, np.ndarray) or histogram.dtype.kind not in "iu" or histogram.size != cells:
@@ -116,7 +123,10 @@ def whole_histogram(histogram: object, cells: int) -> Array:
             f"a histogram is an array of whole numbers, one for each of the {cells} cells of the universe, as "
             "universe.encode(frame) returns it."
         )
-    return histogram.reshape(-1)
+    flat, most = histogram.reshape(-1), _SAFE // cells
+    if max(int(flat.max()), -int(flat.min())) <= most:
+        return flat
+    return np.maximum(np.minimum(flat, most).astype(np.int64), -most)
 
 
 @dataclass(frozen=True, slots=True)
