@@ -179,6 +179,20 @@ def test_predicted_errors_grow_with_noise_and_with_columns() -> None:
     assert once(4, 10_000) < once(8, 10_000) < once(16, 10_000) <= 1
 
 
+@pytest.mark.parametrize("sizes", [(1,), (1, 1), (3, 1), (1, 3, 1)])
+def test_columns_of_one_value_have_nothing_to_be_measured(sizes: tuple[int, ...]) -> None:
+    universe = dp.Universe({f"c{i}": size for i, size in enumerate(sizes)})
+    cliques = tuple(itertools.combinations(range(len(sizes)), min(2, len(sizes))))
+    histogram = np.full(universe.size, 700)
+    plan = MeasureAdaptively(universe, cliques, ONE, Fraction(1, 2), Fraction(1, 10), "")
+    model = plan.learn(histogram, quiet, randomness.system())
+    assert np.abs(model.cells - histogram).sum() < 100
+    if len(sizes) < 3:
+        assert model.estimated_error(release.where(universe, c0=[0])) < 100
+    of_no_column = MeasureAdaptively(universe, ((),), ONE, Fraction(1, 2), Fraction(0), "")
+    assert abs(of_no_column.learn(histogram, quiet, randomness.system()).rows - histogram.sum()) < 30
+
+
 def test_an_interrupt_stops_measuring_and_keeps_what_was_measured() -> None:
     def at_once(done: int, steps: int) -> None:
         if done < 50:

@@ -178,6 +178,34 @@ def test_19_of_20_answers_are_within_the_error_estimated_and_not_far_more(rho: f
     assert np.mean(halved) < 0.88  # half of the error is not enough, and the check sees it
 
 
+def test_large_cells_are_within_their_errors_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the largest tenth of the cells, most are; the twin that takes all cells to be as far off loses many."""
+    universe = dp.Universe({"a": 12, "b": 9, "c": 2, "d": 4})
+    source, last, codes = np.random.default_rng(4), np.zeros(30_000, np.int64), np.zeros(30_000, np.int64)
+    for size in universe.shape:
+        drawn = np.minimum(source.geometric(0.5, len(codes)) - 1, size - 1)
+        last = np.where(source.random(len(codes)) < 0.5, last % size, drawn)
+        codes = codes * size + last
+    histogram, workload = np.bincount(codes, minlength=universe.size), release.all_marginals(universe, order=3)
+    truth = workload.answers(Marginals(histogram, universe.shape))
+    within: dict[str, list[float]] = {"all": [], "largest": [], "twin": []}
+    for rho in [0.0005, 0.05] * sized(8, 30):
+        model = release.synthesize(
+            universe, histogram, workload=workload, loss=dp.Loss.zcdp(rho=rho), sensitivity=ONE, progress=quiet
+        )
+        off = np.abs(model.answer_many(workload) - truth)
+        largest = np.argsort(model.answer_many(workload))[-len(truth) // 10 :]
+        hits = off <= model.estimated_errors(workload)
+        within["all"].append(hits.mean())
+        within["largest"].append(hits[largest].mean())
+        with monkeypatch.context() as patched:
+            patched.setattr(release.synthesized, "square_in", broken.square_alike)
+            alike = [model.estimated_error(workload.query(cell)) for cell in largest.tolist()]
+        within["twin"].append((off[largest] <= alike).mean())
+    assert 0.93 < np.mean(within["all"]) < 0.99  # each bar is 4.5 standard errors or more from what is seen
+    assert np.mean(within["twin"]) < 0.81 < np.mean(within["largest"])
+
+
 def test_errors_are_measured_again_for_a_share_that_is_stated_before() -> None:
     histogram, loss = table(30_000), dp.Loss.zcdp(rho=0.05)
     plan = release.synthesis_plan(UNIVERSE, WORKLOAD, loss=loss, sensitivity=ONE, remeasure=0.2)

@@ -78,6 +78,12 @@ def choice_without_weights(choice: WorstMarginal, epsilon: Fraction) -> dp.Expon
     return dp.Exponential(sensitivity=s, epsilon=epsilon)
 
 
+def square_alike(weights: NDArray[np.float64], table: NDArray[np.float64], missed: float) -> float:
+    """Takes large cells and small ones to be as far off."""
+    along = coordinates(weights, weights.shape)
+    return missed * float(along @ along)
+
+
 class SharesByLook(MeasureOnce):
     """Looks how strong the effects are, and measures the strong ones better."""
 

@@ -108,6 +108,12 @@ class MeasureAdaptively:
         return float(self.sensitivity.l2) ** 2 / float(2 * _MEASURED * self._first_round)
 
     @property
+    def _cliques(self) -> tuple[Axes, ...]:
+        """The cliques without the columns of one value, which have no effects to measure."""
+        shape = self.universe.shape
+        return tuple(tuple(axis for axis in clique if shape[axis] > 1) for clique in self.cliques)
+
+    @property
     def _rounds_rho(self) -> Fraction:
         return self.rho * (1 - self.remeasured)
 
@@ -144,14 +150,14 @@ class MeasureAdaptively:
 
     def _measure(self, table: Marginals, known: _Known, stream: Stream) -> Iterator[Fraction]:
         """Measure in rounds, into `known`, and yield what has been spent after each."""
-        choice = WorstMarginal.of(self.universe.shape, self.cliques, self.sensitivity)
+        choice = WorstMarginal.of(self.universe.shape, self._cliques, self.sensitivity)
         table.prepare(choice.candidates)
         spent = self._rounds_rho * _FIRST
         singles = self._singles(spent)
         known.add(singles, singles._measure(table, stream))
         yield spent
         each, model = self._first_round, self._fitted(known)
-        while (left := self._rounds_rho - spent) > 0:
+        while choice.candidates and (left := self._rounds_rho - spent) > 0:
             each = left if 2 * each > left else each
             epsilon = _sqrt_down(8 * (1 - _MEASURED) * each)
             sigma = float(self.sensitivity.l2) / math.sqrt(2 * float(_MEASURED * each))
@@ -167,8 +173,8 @@ class MeasureAdaptively:
 
     def _singles(self, rho: Fraction) -> MeasuredEffects:
         """Return the measurement of the number of rows and of every column that a clique has."""
-        columns = sorted({axis for clique in self.cliques for axis in clique})
-        effects = Effects(self.universe.shape, [(axis,) for axis in columns])
+        columns = sorted({axis for clique in self._cliques for axis in clique})
+        effects = Effects(self.universe.shape, [(axis,) for axis in columns] or [()])
         cost = np.sqrt(effects.leverage() * effects.spread())
         cost[0] = 0
         cost *= SHARES[1] / max(float(cost.sum()), 1e-300)

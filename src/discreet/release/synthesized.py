@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.dp.loss import Loss
 from discreet.dp.universe import Universe
 from discreet.errors import NotSupported
-from discreet.release.effects import coordinates
+from discreet.release.effects import coordinates, expanded
 from discreet.release.model import DenseModel
 from discreet.release.query import LinearQuery
 from discreet.release.workload import Workload
@@ -22,6 +22,7 @@ from discreet.release.workload import Workload
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
+_LITTLE = 1e-9  # of a row
 _TWO_SIDED = 1.96  # standard deviations within which 19 of 20 normal numbers fall
 _UNKNOWN = (
     "the releases say nothing of the columns of this query together, so its error cannot be told: put it into the "
@@ -65,8 +66,9 @@ class SynthesizedModel(DenseModel):
         """Return about how far off the answer of a query may be, 19 times in 20.
 
         An answer is a sum over effects, and so is the square of its error: each effect with its own mean square error,
-        which Stein's unbiased estimate of risk makes from releases already paid for, one for all effects of as many
-        columns. It is an average over queries like this one, and promises nothing for a single one. Where `remeasure=`
+        which Stein's unbiased estimate of risk makes from releases already paid for, together with effects of as many
+        columns. Cells with many rows have more of it than cells with few, which the model knows to be few. It is an
+        average over queries like this one, and promises nothing for a single one. Where `remeasure=`
         bought the distance of a clique that holds the query, that bounds it: half of the distance moves from some cells
         to others, and the number of rows is off as well.
         """
@@ -84,18 +86,20 @@ class SynthesizedModel(DenseModel):
         return np.array([self.estimated_error(query) for query in workload])
 
     def _knows(self, axes: Axes) -> bool:
-        return all(part in self.missed for k in range(len(axes) + 1) for part in combinations(axes, k))
+        moving = [axis for axis in axes if self.universe.shape[axis] > 1]  # a column of one value has no effect
+        return all(part in self.missed for k in range(len(moving) + 1) for part in combinations(moving, k))
 
     def _by_effects(self, query: LinearQuery) -> float:
         sizes = tuple(self.universe.shape[axis] for axis in query.axes)
         weights = np.asarray(query.weights(), np.float64).reshape(sizes) / query.scale
+        table = np.asarray(self.marginal(query.axes), np.float64)
+        moving = [place for place, size in enumerate(sizes) if size > 1]
         total = 0.0
-        for k in range(len(sizes) + 1):
-            for places in combinations(range(len(sizes)), k):
+        for k in range(len(moving) + 1):
+            for places in combinations(moving, k):
                 others = tuple(place for place in range(len(sizes)) if place not in places)
-                inside = coordinates(weights.sum(axis=others), tuple(sizes[place] for place in places))
-                mean = math.prod(sizes[place] for place in others)
-                total += float(inside @ inside) / mean**2 * self.missed[tuple(query.axes[place] for place in places)]
+                missed = self.missed[tuple(query.axes[place] for place in places)]
+                total += square_in(weights.mean(axis=others), table.sum(axis=others), missed)
         return _TWO_SIDED * math.sqrt(total)
 
     def _by_distance(self, axes: Axes) -> float:
@@ -105,3 +109,14 @@ class SynthesizedModel(DenseModel):
 
     def __repr__(self) -> str:
         return f"SynthesizedModel({self.universe.size} cells, {self.rows:.0f} rows, {self.reason!r})"
+
+
+def square_in(weights: Reals, table: Reals, missed: float) -> float:
+    """Return the mean square error of weights along the effect in a marginal, if it is `missed` for a coordinate.
+
+    Of the cells of the marginal, one with m rows has a part of it in proportion to m v / (m + v), with v what is
+    missed: all of it where that is little beside m, and m where m is little beside it, as greatest entropy has it.
+    """
+    along = expanded(coordinates(weights, weights.shape), weights.shape)
+    each = (table + _LITTLE) / (table + missed + _LITTLE)
+    return missed * float(np.sum(along**2 * each)) / float(np.mean(each))
