@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -37,21 +38,25 @@ def refused() -> InvalidParameter:
 
 
 def to_bytes(fingerprint: str, spent: Fraction, content: Json) -> bytes:
-    """Return a state as versioned bytes."""
+    """Return a state as versioned bytes, with a digest: a bit that flips on a disk must not bring back a budget."""
     head = {"kind": _KIND, "version": _VERSION, "made": fingerprint, "spent": str(spent)}
-    return json.dumps({**head, **content}, sort_keys=True).encode()
+    body = json.dumps({**head, **content}, sort_keys=True)
+    return f'{body[:-1]}, "digest": "{sha256(body.encode()).hexdigest()}"}}'.encode()
 
 
 def from_bytes(state: bytes) -> Json:
-    """Return what a state holds, or refuse what is none of this version."""
+    """Return what a state holds, or refuse what is none of this version, or was not written whole."""
     try:
         content: Json = json.loads(state)
+        digest = content.pop("digest")
+        if sha256(json.dumps(content, sort_keys=True).encode()).hexdigest() != digest:
+            raise refused()
         if (content["kind"], content["version"]) != (_KIND, _VERSION):
             raise refused()
         for amount in ("spent", "amount"):
             if rational(content[amount], "state") < 0:
                 raise refused()
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         raise refused() from None
     return content
 
@@ -98,8 +103,9 @@ class Journal:
     """A file that holds the latest state, written through to the disk; one process at a time may hold it."""
 
     def __init__(self, path: str | Path) -> None:
+        self._lock: int | None = None
         self.path = Path(path)
-        self._lock: int | None = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        self._lock = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
