@@ -278,6 +278,23 @@ def test_what_cannot_be_done_is_refused_in_words(options: dict[str, object], wor
         made(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("rows", [None, 5000])
+def test_an_interrupt_while_errors_are_measured_keeps_the_model(
+    rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(release.distances, "steps_apart", interrupted)
+    if rows is not None:
+        monkeypatch.setattr(release.predicted_error.Prediction, "adaptively", True)
+    model = made(table(5000), dp.Loss.zcdp(rho=0.1), remeasure=0.2, rows=rows)
+    assert model.interrupted
+    assert not model.distances
+    assert 4000 < model.rows < 6000
+    assert model.estimated_error(release.where(UNIVERSE, a=[0])) > 0
+
+
 @pytest.mark.parametrize("at", [1, 4])
 def test_an_interrupt_keeps_what_was_paid_for(at: int) -> None:
     """A real one, as Ctrl-C sends it: while the model is fitted, its main thread is interrupted."""

@@ -25,7 +25,7 @@ from discreet.release.distances import MeasuredDistances
 from discreet.release.effects import Effects, MeasuredEffects
 from discreet.release.marginals import Marginals
 from discreet.release.max_entropy import fit
-from discreet.release.measure_once import SHARES, believed
+from discreet.release.measure_once import SHARES, believed, checked
 from discreet.release.model import DenseModel
 from discreet.release.progress import Progress
 from discreet.release.synthesized import SynthesizedModel
@@ -65,8 +65,8 @@ class _Known:
             new = 1 / float(sigma) ** 2
             old = 1 / self.variances[part] if part in self.variances else 0.0
             before = self.effects.get(part, np.zeros(len(value)))
+            self.variances[part] = 1 / (old + new)  # first: interrupted here, no effect is without a variance
             self.effects[part] = (old * before + new * value) / (old + new)
-            self.variances[part] = 1 / (old + new)
 
     def vector(self, effects: Effects) -> Reals:
         """Return all that is known as one vector."""
@@ -146,7 +146,7 @@ class MeasureAdaptively:
         checks = MeasuredDistances.within(
             self.universe.shape, self.cliques, self.sensitivity, mu_squared=2 * self.rho * self.remeasured
         )
-        return model.with_distances(checks.drawn(histogram, model.marginal, stream))
+        return checked(model, checks, histogram, stream)
 
     def _measure(self, table: Marginals, known: _Known, stream: Stream) -> Iterator[Fraction]:
         """Measure in rounds, into `known`, and yield what has been spent after each."""

@@ -77,9 +77,7 @@ class MeasureOnce:
     def learn(self, histogram: Histogram, progress: Progress, stream: Stream) -> SynthesizedModel:
         """Return the model of a histogram, drawing all noise from a stream. Whoever calls this accounts for `loss`."""
         model = self.fit(self.measurement._release(histogram, stream), progress)
-        return model if self.checks is None else model.with_distances(
-            self.checks.drawn(histogram, model.marginal, stream)
-        )  # fmt: skip
+        return model if self.checks is None else checked(model, self.checks, histogram, stream)
 
     def fit(self, measured: Reals, progress: Progress) -> SynthesizedModel:
         """Return the model that agrees best with released effects; interrupted, the best one so far."""
@@ -87,6 +85,17 @@ class MeasureOnce:
         sigmas = np.array([float(sigma) for sigma in self.measurement.sigmas])
         variances = dict(zip(effects.sets, (sigmas**2).tolist(), strict=True))
         return believed(self.universe, effects, measured, variances, self.loss, self.reason, progress)
+
+
+def checked(
+    model: SynthesizedModel, checks: MeasuredDistances, histogram: Histogram, stream: Stream
+) -> SynthesizedModel:
+    """Return a model with its distances measured; interrupted, as it was."""
+    try:
+        return model.with_distances(checks.drawn(histogram, model.marginal, stream))
+    except KeyboardInterrupt:  # what was paid for is kept
+        model.interrupted = True
+        return model
 
 
 def believed(
