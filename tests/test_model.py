@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import io
+import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 
 from discreet import dp, release
 from discreet.errors import InvalidParameter
+from discreet.release import files
 from discreet.release.model import rounded
 from tests.sizes import sized
 
@@ -86,7 +91,75 @@ def test_a_file_cut_short_or_of_another_format_is_refused(tmp_path: Path) -> Non
             release.Model.load(tmp_path / name)
 
 
-@pytest.mark.parametrize("cells", [[1.0], [-1.0, 2.0], [np.nan, 1.0], [np.inf, 1.0]])
+@pytest.mark.parametrize(
+    "cells", [[1.0], [-1.0, 2.0], [np.nan, 1.0], [np.inf, 1.0], [1e308, 1e308], [1j, 1j], [True, True], ["1", "2"]]
+)
 def test_a_model_has_a_finite_count_for_each_cell(cells: list[float]) -> None:
     with pytest.raises(InvalidParameter, match="finite count"):
         release.DenseModel(dp.Universe({"a": 2}), np.array(cells))
+
+
+def members(**arrays: np.ndarray) -> dict[str, bytes]:
+    """The parts of a file that `save` would write for these arrays."""
+    found = {}
+    for name, array in arrays.items():
+        file = io.BytesIO()
+        np.save(file, array)
+        found[f"{name}.npy"] = file.getvalue()
+    return found
+
+
+def about(text: bytes | None = None) -> dict[str, bytes]:
+    """The description of a universe of two cells, or another text in its place."""
+    told = {"format": files._FORMAT, "columns": files.described(dp.Universe({"a": 2}))}
+    return members(about=np.frombuffer(json.dumps(told).encode() if text is None else text, np.uint8))
+
+
+def header(cells: int) -> bytes:
+    """An array that says it has so many cells, and has none."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (cells,)})
+    return file.getvalue()
+
+
+HOSTILE = {
+    "a description that is nested too deeply": about(b"[" * 100_000) | members(cells=np.ones(2)),
+    "more cells than there is memory": about() | {"cells.npy": header(10**15)},
+    "a part that is no array": about() | {"cells.npy": b"", "cells": b"1"},
+    "an array of objects": about() | {"cells.npy": b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'shape': (2,)}"},
+    "complex cells": about() | members(cells=np.ones(2) * 1j),
+    "words": about() | members(cells=np.array(["1", "2"])),
+    "a mixture of one axis": about() | members(weights=np.ones(1), shares=np.ones(2), rows=np.array(1.0)),
+    "a mixture that adds up to 2": about()
+    | members(weights=np.ones(2), shares=np.ones((2, 2)) / 2, rows=np.array(1.0)),
+    "rows that are no number": about() | members(weights=np.ones(1), shares=np.ones((1, 2)) / 2, rows=np.array(np.nan)),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_files_are_refused(case: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model", "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in HOSTILE[case].items():
+            file.writestr(name, content)
+    with pytest.raises(InvalidParameter, match="not a model"):
+        release.Model.load(tmp_path / "model")
+
+
+def test_a_small_file_does_not_unpack_into_a_large_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    MODEL.save(tmp_path / "model")
+    release.Model.load(tmp_path / "model")
+    monkeypatch.setattr(files, "_MOST_BYTES", 500)
+    with pytest.raises(InvalidParameter, match="not a model"):
+        release.Model.load(tmp_path / "model")
+
+
+def test_a_file_with_any_byte_changed_is_read_or_refused(tmp_path: Path) -> None:
+    """Nothing else may happen: no other error leaves `load`."""
+    MODEL.save(tmp_path / "model")
+    whole, source = (tmp_path / "model").read_bytes(), np.random.default_rng(2)
+    for _ in range(sized(200, 5000)):
+        changed = bytearray(whole)
+        changed[source.integers(len(whole))] ^= int(source.integers(1, 256))
+        (tmp_path / "changed").write_bytes(bytes(changed))
+        with contextlib.suppress(InvalidParameter):
+            assert release.Model.load(tmp_path / "changed").rows >= 0

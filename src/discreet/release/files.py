@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -22,6 +23,11 @@ from discreet.release.query import Array
 Json: TypeAlias = dict[str, Any]
 
 _FORMAT = "discreet model 1"
+_MOST_BYTES = 10**9  # of the arrays of one file: 1e8 cells in double precision, and some
+_BROKEN = (
+    ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError, RecursionError, MemoryError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def write(path: str | Path, universe: Universe, arrays: dict[str, Array]) -> None:
@@ -36,6 +42,8 @@ def load(path: str | Path) -> Model:
     """Read a model from a file that `save` wrote."""
     try:
         with Path(path).open("rb") as source, np.load(source, allow_pickle=False) as file:
+            if sum(part.file_size for part in file.zip.infolist()) > _MOST_BYTES:
+                raise ValueError(_MOST_BYTES)
             about, arrays = json.loads(file["about"].tobytes().decode()), {name: file[name] for name in file}
         if about["format"] != _FORMAT:
             raise KeyError(_FORMAT)
@@ -45,7 +53,7 @@ def load(path: str | Path) -> Model:
         return DenseModel(universe, arrays["cells"])
     except FileNotFoundError:
         raise InvalidParameter(f"there is no file {str(path)!r}.") from None
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
+    except _BROKEN:
         raise InvalidParameter(f"{str(path)!r} is not a model that this version can read.") from None
 
 

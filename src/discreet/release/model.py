@@ -92,7 +92,10 @@ class DenseModel(Model):
     __slots__ = ("_marginals", "cells", "rows", "universe")
 
     def __init__(self, universe: Universe, cells: Reals) -> None:
-        if cells.size != universe.size or not np.isfinite(cells).all() or cells.min() < 0:
+        whole = cells.size == universe.size and cells.dtype in (np.float64, np.float32)
+        with np.errstate(over="ignore"):
+            finite = whole and np.isfinite(cells.sum(dtype=np.float64))
+        if not finite or cells.min() < 0:
             raise InvalidParameter("a dense model has one finite count of at least 0 for each cell of its universe.")
         self.universe, self.cells = universe, cells.reshape(-1)
         self.cells.flags.writeable = False
