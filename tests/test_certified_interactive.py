@@ -10,6 +10,7 @@ import pytest
 
 from discreet import dp, release
 from discreet.dp.randomness import Stream
+from discreet.dp.rational import float_up
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release.online_gate import LogisticGate, SparseGate
 from discreet.release.reply import Route
@@ -105,7 +106,7 @@ def test_true_noise_keeps_it_on_a_long_stream() -> None:
     replies = online.ask_many(queries)
     errors = [abs(float(true_answer(q, histogram)) - r.value) for q, r in zip(queries, replies, strict=True)]
     assert max(errors) <= float(online.certified_error) <= ROWS / 2
-    assert {reply.error for reply in replies} <= {float(online.certified_error)}
+    assert {reply.error for reply in replies} <= {float_up(online.certified_error)}
     assert online.spent <= 1
 
 
@@ -150,6 +151,24 @@ def test_a_budget_that_certifies_nothing_is_refused_with_the_line_to_change() ->
     assert certified(table(UNIVERSE, 500, 0), rows=release.Rows(500, error=5), loss=enough).certified_error < 500
     with pytest.raises(InvalidParameter, match="exact values only"):
         certified(table(UNIVERSE, ROWS, 0), rule=release.EntropyProjection)
+
+
+def test_a_coin_that_fell_is_counted_whatever_breaks_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no claim is below the certificate by a rounding."""
+    online = certified(table(UNIVERSE, ROWS, 0))
+    query = next(iter(subsets(UNIVERSE, 20, seed=8)))
+    assert online._gate is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(type(online._gate), "is_above", lambda *_: True)
+        patched.setattr(type(online), "_updated", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            online.ask(query)
+    assert online._coins == 1
+    with pytest.raises(NotSupported):
+        online.ask(query)
+    reply = certified(table(UNIVERSE, ROWS, 0)).ask(query)
+    assert reply.error is not None
+    assert Fraction(repr(reply.error)) >= online.certified_error
 
 
 def test_more_questions_than_planned_claim_nothing() -> None:

@@ -335,6 +335,18 @@ def test_a_journal_is_held_by_one_and_resumed_if_it_is_there(tmp_path: Path) -> 
     again.close()
 
 
+def test_a_journal_is_let_go_when_nothing_was_made(tmp_path: Path) -> None:
+    file = tmp_path / "online"
+    with pytest.raises(InvalidParameter) as kept:
+        opened(journal=file, questions=0)
+    assert kept.value.__traceback__ is not None  # as an interactive shell keeps it, with all that it refers to
+    opened(journal=file).close()
+    with pytest.raises(InvalidParameter) as kept:
+        opened(journal=file, questions=7)
+    assert kept.value.__traceback__ is not None
+    opened(journal=file).close()
+
+
 CHILD = """
 import os, signal, sys
 import numpy as np

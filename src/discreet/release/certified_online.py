@@ -11,7 +11,7 @@ from discreet.dp import randomness
 from discreet.dp.loss import Loss, Pure
 from discreet.dp.neighbours import Neighbours
 from discreet.dp.private import Exact, Permit
-from discreet.dp.rational import Number, positive_integer, probability, rational
+from discreet.dp.rational import Number, float_up, positive_integer, probability, rational
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.threshold_calibration import greatest
 from discreet.dp.universe import Universe
@@ -83,13 +83,18 @@ class CertifiedInteractive(Online):
 
         `journal` is a file that holds the state at all times, and is resumed if it exists.
         """
-        file = None if journal is None else Journal(journal)
-        stored = None if file is None else file.read()
-        before = None if stored is None else online_state.from_bytes(stored)
         self._beta = probability(failure_probability, "failure_probability")
-        self._open(universe, histogram, sensitivity, loss, permit, 1 - self._beta, file, save, before)
         self._questions = positive_integer(questions, "questions")
         self._facts = (rule.__name__, self._questions, self._beta, None if rows is None else repr(rows))
+        with Journal.opened(journal) as file:
+            stored = None if file is None else file.read()
+            before = None if stored is None else online_state.from_bytes(stored)
+            self._open(universe, histogram, sensitivity, loss, permit, 1 - self._beta, file, save, before)
+            self._make(universe, loss, rows, rule, before)
+
+    def _make(
+        self, universe: Universe, loss: Loss | None, rows: Rows | int | None, rule: Rule, before: Json | None
+    ) -> None:
         if before is not None:
             online_state.check(before, self._fingerprint)
         self.rows = self._known_rows(rows, before)
@@ -172,11 +177,12 @@ class CertifiedInteractive(Online):
 
     def _measured(self, query: LinearQuery, stream: Stream) -> tuple[float, float | None]:
         """Release the query's value, update the model with what was released, and answer with it."""
+        error = self._claimed()  # first: a coin that fell is counted, whatever breaks after it
         scaled = self._truth.count(query)
         value = Fraction(self._noisy(scaled, query.scale, stream))
         self._structure = self._updated(query, value)
         self._learned_from.append((query, value))
-        return float(value), self._claimed()
+        return float(value), error
 
     def _noisy(self, count: int, scale: int, stream: Stream) -> Fraction:
         """Return a count with noise on whole counts: one of steps finer than 1 is rounded to them first."""
@@ -195,7 +201,7 @@ class CertifiedInteractive(Online):
         if self._coins > self._allowed:
             self._allowed += _BLOCK
             self._write()
-        return float(self.certified_error) if self._coins <= self._questions else None
+        return float_up(self.certified_error) if self._coins <= self._questions else None
 
     @property
     def _fingerprint(self) -> str:

@@ -96,9 +96,9 @@ class Interactive(Online):
         `journal` is a file that holds the state at all times, and is resumed if it exists; `save` is called with the
         state instead, and has to make it durable before it returns.
         """
-        file = None if journal is None else Journal(journal)
-        stored = None if file is None else file.read()
-        self._make(universe, histogram, sensitivity, loss, questions, permit, confidence, file, save, stored)
+        with Journal.opened(journal) as file:
+            stored = None if file is None else file.read()
+            self._make(universe, histogram, sensitivity, loss, questions, permit, confidence, file, save, stored)
 
     @classmethod
     def resume(

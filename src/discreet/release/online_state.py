@@ -114,6 +114,18 @@ class Journal:
                 f"another process answers from the journal {str(path)!r}; two would spend twice."
             ) from None
 
+    @staticmethod
+    @contextmanager
+    def opened(path: str | Path | None) -> Iterator[Journal | None]:
+        """Hold a journal, if there is one, while a mechanism is made; let it go again if none was."""
+        journal = None if path is None else Journal(path)
+        try:
+            yield journal
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            raise
+
     def read(self) -> bytes | None:
         """Return the latest state; None if there is none."""
         return self.path.read_bytes() if self.path.exists() else None
