@@ -49,20 +49,12 @@ class Workload:
             raise InvalidParameter("a workload has at least one query.")
         if len({part.shape for part in listed}) > 1:
             raise InvalidParameter("all parts of a workload are about one universe; these have several shapes.")
-        families: list[Family] = []
-        orders: list[Array] = []
-        start = 0
-        for is_query, run in groupby(listed, lambda part: isinstance(part, LinearQuery)):
-            for family, order in _by_axes(cast("Iterable[LinearQuery]", run)) if is_query else _parts(run):
-                families.extend(family)
-                orders.append(start + order)
-            start = sum(family.size for family in families)
+        families, order = _in_order(listed) or _ordered(listed)
         self.families, self.shape = tuple(families), listed[0].shape
         self.scale = max(family.scale for family in families)
         self._starts = [0, *accumulate(family.size for family in families)]
-        order = np.concatenate(orders)
-        self._order = None if bool((np.diff(order) > 0).all()) else order
-        self._inverse = None if self._order is None else np.argsort(self._order)
+        self._order = order
+        self._inverse = None if order is None else np.argsort(order)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -144,6 +136,34 @@ class Workload:
             most = max(most, Fraction(greatest, family.scale))
         l1, squares = max(l1, most), max(squares, most**2)
         return Sensitivity(l1=l1, l2=min(l1, sqrt_up(squares)), linf=most, neighbours=neighbours)
+
+
+def _in_order(parts: list[Family | LinearQuery | Workload]) -> tuple[list[Family], None] | None:
+    """Return the families of parts whose queries come family by family; no place is written down for any of them."""
+    found: list[Family] = []
+    for part in parts:
+        match part:
+            case Family():
+                found.append(part)
+            case Workload(_order=None):
+                found.extend(part.families)
+            case _:
+                return None
+    return found, None
+
+
+def _ordered(parts: list[Family | LinearQuery | Workload]) -> tuple[list[Family], Array | None]:
+    """Return the families of any parts, and the places of their answers if they are not family by family."""
+    families: list[Family] = []
+    orders: list[Array] = []
+    start = 0
+    for is_query, run in groupby(parts, lambda part: isinstance(part, LinearQuery)):
+        for family, order in _by_axes(cast("Iterable[LinearQuery]", run)) if is_query else _parts(run):
+            families.extend(family)
+            orders.append(start + order)
+        start = sum(family.size for family in families)
+    together = np.concatenate(orders)
+    return families, None if bool((np.diff(together) > 0).all()) else together
 
 
 def _by_axes(queries: Iterable[LinearQuery]) -> list[tuple[list[Family], Array]]:
