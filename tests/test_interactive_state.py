@@ -295,6 +295,23 @@ def test_a_state_that_lost_a_bit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert accepted(opened().state()) > 100
 
 
+def test_a_permit_that_others_empty_at_the_last_moment_leaves_the_answer_that_was_paid() -> None:
+    online = opened(table=OTHER)
+
+    class Raced(dp.Permit):
+        __slots__ = ()
+
+        def take(self, loss: dp.Loss) -> Any:
+            self.close()  # somebody else was faster
+            return super().take(loss)
+
+    online._permit = Raced._mint(online._permit._budget, online._permit._left)
+    reply = online.ask(questions()[0])
+    assert (reply.route, online.exhausted) == (Route.BYPASS, True)
+    assert online.ask(questions()[6]).route is Route.SPAN
+    assert not online._closed
+
+
 def test_states_of_others_and_damaged_ones_are_refused() -> None:
     online = opened()
     state = online.state()

@@ -11,6 +11,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Self, final
 
@@ -22,7 +23,7 @@ from discreet.dp.randomness import Stream
 from discreet.dp.rational import Number, probability, rational
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
-from discreet.errors import InvalidParameter, NotSupported
+from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
 from discreet.release import online_state
 from discreet.release.database_update import dense
 from discreet.release.families import Family
@@ -188,11 +189,13 @@ class Online(ABC):
     def _hold(self) -> None:
         """Take the price of the next measurement and of the next hit, if they are to be had."""
         hit, measurement = self._prices
-        if self._measurement is None and self._permit.affords(measurement):
-            self._measurement = self._permit.take(measurement)
         halted = self._gate is None or (isinstance(self._gate, SparseGate) and self._gate.halted)
-        if self._test is None and not halted and self.purse.charge(hit) <= self._permit.left:
-            self._test = self._permit.take(hit)
+        with suppress(BudgetExceeded):  # others may spend from the same permit at any moment: ask by taking
+            if self._measurement is None:
+                self._measurement = self._permit.take(measurement)
+        with suppress(BudgetExceeded):
+            if self._test is None and not halted:
+                self._test = self._permit.take(hit)
 
     def _write(self) -> None:
         if self._journal is None and self._save is None:
