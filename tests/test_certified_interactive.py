@@ -153,6 +153,20 @@ def test_a_budget_that_certifies_nothing_is_refused_with_the_line_to_change() ->
         certified(table(UNIVERSE, ROWS, 0), rule=release.EntropyProjection)
 
 
+def test_a_refusal_after_the_rows_were_measured_says_that_they_were_paid() -> None:
+    few = table(UNIVERSE, 500, 0)
+    with pytest.raises(InvalidParameter, match=r"2% of the loss is spent on it") as caught:
+        certified(few, rows=None)
+    again = str(caught.value).split("write rows=release.")[1].rstrip(".")
+    rows = eval(again, {"Rows": release.Rows})
+    assert abs(rows.estimate - 500) <= 2 * rows.error
+    enough = dp.Loss.approximate(epsilon=50, delta="1e-9")
+    assert certified(few, rows=rows, loss=enough).rows == rows
+    with pytest.raises(InvalidParameter) as unpaid:
+        certified(few, rows=release.Rows(500, error=5))
+    assert "spent" not in str(unpaid.value)
+
+
 def test_a_coin_that_fell_is_counted_whatever_breaks_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """And no claim is below the certificate by a rounding."""
     online = certified(table(UNIVERSE, ROWS, 0))

@@ -11,7 +11,7 @@ from discreet.dp import randomness
 from discreet.dp.loss import Loss, Pure
 from discreet.dp.neighbours import Neighbours
 from discreet.dp.private import Exact, Permit
-from discreet.dp.rational import Number, float_up, positive_integer, probability, rational
+from discreet.dp.rational import Number, float_up, positive_integer, probability, rational, written
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.threshold_calibration import greatest
 from discreet.dp.universe import Universe
@@ -148,7 +148,18 @@ class CertifiedInteractive(Online):
             more = None if loss is None else larger_loss(loss, times)
             return None if more is None else (planner(Purse.of(more[0])), more[1])
 
-        return planner(self.purse).plan(larger)
+        try:
+            return planner(self.purse).plan(larger)
+        except InvalidParameter as refusal:
+            if self._permit.left == self._left_at_start:
+                raise
+            rows = self.rows
+            estimate, error, chance = (written(x) for x in (rows.estimate, rows.error, rows.failure_probability))
+            raise InvalidParameter(
+                f"{refusal} The number of rows was measured for this, and {float(_COUNTING):.0%} of the loss is spent "
+                f"on it; to use it again write rows=release.Rows({estimate}, error={error}, "
+                f"failure_probability={chance})."
+            ) from None
 
     def _amount(self) -> Fraction:
         """Return what is left for hits once the rows were counted."""
