@@ -404,6 +404,22 @@ def test_a_unit_of_several_rows_gets_more_noise_and_no_other_price() -> None:
     assert many.spent == one.spent
 
 
+@pytest.mark.parametrize(
+    "sensitivity",
+    [
+        CELLS,
+        dp.Sensitivity.histogram(neighbours=dp.Neighbours.REPLACE),
+        dp.Sensitivity(l1=9, l2=3, neighbours=ADD_REMOVE),
+    ],
+)
+def test_what_a_measurement_will_say_of_a_query_is_known_before_it_is_made(sensitivity: dp.Sensitivity) -> None:
+    online = opened(table=OTHER, sensitivity=sensitivity)
+    query = release.where(SMALL, one=0, two=[0, 1], three=[2, 3])
+    expected = online._instrument._deviation_around(query, online.knowledge)  # type: ignore[attr-defined]
+    assert online.ask(query).route is Route.BYPASS
+    assert online._deviation(query) == pytest.approx(expected, rel=1e-6)
+
+
 def test_long_ranges_of_a_large_column_are_measured_by_themselves() -> None:
     universe = dp.Universe({"age": 3000})
     table = np.zeros(3000, int)

@@ -352,6 +352,18 @@ def test_a_journal_is_held_by_one_and_resumed_if_it_is_there(tmp_path: Path) -> 
     again.close()
 
 
+def test_a_journal_by_another_name_is_the_same_journal(tmp_path: Path) -> None:
+    file, other = tmp_path / "online", tmp_path / "other"
+    opened(journal=file).close()
+    other.symlink_to(file)
+    online = opened(journal=file)
+    with pytest.raises(NotSupported, match="another process"):
+        opened(journal=other)
+    online.close()
+    opened(journal=other).close()
+    assert other.is_symlink()
+
+
 def test_a_journal_is_let_go_when_nothing_was_made(tmp_path: Path) -> None:
     file = tmp_path / "online"
     with pytest.raises(InvalidParameter) as kept:

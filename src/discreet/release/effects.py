@@ -202,7 +202,9 @@ class MeasuredEffects(Mechanism):
         sigmas = []
         for part, share in zip(effects.sets, shares.tolist(), strict=True):
             own = Fraction(share) * least * mu_squared
-            sigmas.append(short_up(sqrt_up(_moved(effects, part, sensitivity) / own)) if share > 0 else Fraction(0))
+            sigmas.append(
+                short_up(sqrt_up(square_moved(effects, part, sensitivity) / own)) if share > 0 else Fraction(0)
+            )
         return cls(effects, sensitivity, tuple(sigmas))
 
     @property
@@ -210,7 +212,9 @@ class MeasuredEffects(Mechanism):
         """The loss of all effects together."""
         parts = zip(self.effects.sets, self.sigmas, strict=True)
         return GaussianLoss(
-            sum((_moved(self.effects, part, self.sensitivity) / s**2 for part, s in parts if s), start=Fraction(0))
+            sum(
+                (square_moved(self.effects, part, self.sensitivity) / s**2 for part, s in parts if s), start=Fraction(0)
+            )
         )
 
     def release(self, histogram: NDArray[np.int64]) -> Reals:
@@ -250,7 +254,7 @@ def _noisy(table: NDArray[np.int64], unit: int, sigma: Fraction, stream: Stream)
     return exact_sum(in_steps(table, unit), gaussian_sampler(sigma * unit, "rounded").draw(stream, table.size))
 
 
-def _moved(effects: Effects, part: Axes, sensitivity: Sensitivity) -> Fraction:
+def square_moved(effects: Effects, part: Axes, sensitivity: Sensitivity) -> Fraction:
     """Return the square of s_R: how far the effect of a set moves, at most."""
     marginal = of_marginals(sensitivity)
     assert marginal.l1 is not None

@@ -16,7 +16,7 @@ from discreet.dp.laplace import Laplace
 from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import BudgetExceeded
-from discreet.release.effects import Effects, MeasuredEffects, coordinates
+from discreet.release.effects import Effects, MeasuredEffects, coordinates, square_moved
 from discreet.release.online_fit import Knowledge, Released, ReleasedAnswer, ReleasedEffect, subsets
 from discreet.release.online_plan import OnlinePlan
 from discreet.release.query import Array, LinearQuery
@@ -131,12 +131,12 @@ class GaussianInstrument(Instrument):
         """Return the share of mu^2 of every effect of a marginal, so that the variance of all its cells is least.
 
         The sum of w / (p + x mu^2 / l) over effects, with w their weight in the cells, p their precision so far and l
-        their leverage, is least where p + x mu^2 / l = level sqrt(w / l), or x = 0. An effect that was never measured
-        gets a little in any case, so that the marginal is covered.
+        the square of how far they move, is least where p + x mu^2 / l = level sqrt(w / l), or x = 0. An effect that was
+        never measured gets a little in any case, so that the marginal is covered.
         """
         parts = [tuple(axes[i] for i in part) for part in effects.sets]
         known = np.array([knowledge.precisions.get(part, 0.0) for part in parts])
-        leverage, weight = effects.leverage() * float(self.plan.sensitivity.l2) ** 2, effects.spread()
+        leverage, weight = self._moved(effects), effects.spread()
         wanted = np.sqrt(np.divide(weight, leverage, out=np.zeros(len(parts)), where=leverage > 0))
         budget = float(self.plan.noise)
         low, high = 0.0, float(np.sum(known * leverage) + budget) / max(float(np.max(wanted * leverage)), 1e-300)
@@ -150,13 +150,16 @@ class GaussianInstrument(Instrument):
         some = shares > 0
         return np.where(some, 2.0 ** (np.floor(_FINE * np.log2(np.where(some, shares, 1.0))) / _FINE), 0.0)
 
+    def _moved(self, effects: Effects) -> Reals:
+        """Return the square of how far each effect moves."""
+        return np.array([float(square_moved(effects, part, self.plan.sensitivity)) for part in effects.sets])
+
     def _deviation_around(self, query: LinearQuery, knowledge: Knowledge) -> float:
         effects = Effects(query.cells, [tuple(range(len(query.axes)))])
-        shares, leverage = self._shares(query.axes, effects, knowledge), effects.leverage()
-        after = {}
-        for part, share, moving in zip(effects.sets, shares.tolist(), leverage.tolist(), strict=True):
+        shares, after = self._shares(query.axes, effects, knowledge), {}
+        for part, share, moving in zip(effects.sets, shares.tolist(), self._moved(effects).tolist(), strict=True):
             named = tuple(query.axes[i] for i in part)
-            gained = share * float(self.plan.noise) / (moving * float(self.plan.sensitivity.l2) ** 2) if moving else 1.0
+            gained = share * float(self.plan.noise) / moving if moving else 1.0
             after[named] = knowledge.precisions.get(named, 0.0) + gained
         return math.sqrt(knowledge.variance(query, after))
 

@@ -104,7 +104,7 @@ class Journal:
 
     def __init__(self, path: str | Path) -> None:
         self._lock: int | None = None
-        self.path = Path(path)
+        self.path = Path(path).resolve()  # one lock, whatever name it is opened by
         self._lock = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
