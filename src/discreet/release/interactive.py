@@ -51,7 +51,7 @@ class Interactive(Online):
       depend on earlier answers, and through crashes, as long as a state is resumed at most once. The caller must ensure
       that a plain histogram moves by at most `sensitivity`; an `Exact` carries its own and is opened with `permit`.
       `Reply.error` holds with probability `confidence` for a question that was not chosen by looking at the noise of
-      the measurements that answer it; for an answer of the model that was tested, for every question.
+      the measurements that answer it; where the bar is that of the test, because they say less, for every question.
       Proof. All that depends on the table is the prior, the coins and the measurements; models, routes, divisions and
       error bars are functions of them. At the order a of the budget, let N be (a - 1) times what was charged. The
       likelihood ratio of a measurement has E'[L^a] <= exp((a - 1) R), R its charge, and that of one coin
