@@ -13,7 +13,7 @@ from discreet import dp, release
 from discreet.dp.private import Exact
 from discreet.dp.rational import sqrt_up
 from discreet.errors import InvalidParameter
-from discreet.release.effects import Effects, MeasuredEffects, coordinates, expanded
+from discreet.release.effects import Effects, MeasuredEffects, coordinates, coordinates_of_effect, expanded
 from discreet.release.marginals import Marginals
 from discreet.release.separable import Separable, contrasts
 from tests.broken import surveys
@@ -173,6 +173,26 @@ def test_counts_of_any_size_are_measured_without_wrapping_around(most: int) -> N
     measured = MeasuredEffects.sharing(effects, ONE, mu_squared=Fraction(1), shares=np.full(4, 1 / 4))
     table = np.array([most, 0, 0, 5, 0, most])
     assert np.allclose(measured.release(table), effects.forward(table.astype(float)), rtol=1e-9, atol=40)
+
+
+@pytest.mark.parametrize("scale", [10, 10**6, 10**15, 2**61])
+@pytest.mark.parametrize("cells", [(), (2,), (3,), (2, 2), (5, 1), (3, 4, 2)])
+def test_no_digit_depends_on_what_is_thrown_away(cells: tuple[int, ...], scale: int) -> None:
+    """of the sum only the effect is kept, to the last digit; the twin that projects in doubles is seen"""
+    source, alike = np.random.default_rng(6), {"kept": 0, "twin": 0}
+    for _ in range(50):
+        one = source.integers(-scale, scale, size=cells).astype(object)
+        other = one.copy()
+        for axis in range(len(cells)):  # what is constant along one column is in no effect
+            there = [1 if place == axis else size for place, size in enumerate(cells)]
+            other = other + source.integers(-scale, scale, size=there)
+        for name, kept in (("kept", coordinates_of_effect), ("twin", broken.digits_of_all)):
+            alike[name] += np.array_equal(kept(one, cells), kept(other, cells))
+        assert np.allclose(kept(one, cells), coordinates_of_effect(one, cells), rtol=1e-9, atol=1e-9 * scale)
+        if scale < 2**61:
+            assert np.array_equal(coordinates_of_effect(one.astype(np.int64), cells), coordinates_of_effect(one, cells))
+    assert alike["kept"] == 50
+    assert (alike["twin"] < 50) is (cells not in ((), (5, 1)))  # where there is nothing to throw away, or all of it
 
 
 def law_of_difference(sigma: Fraction, reach: int) -> dict[int, mpf]:

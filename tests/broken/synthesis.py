@@ -78,6 +78,11 @@ def choice_without_weights(choice: WorstMarginal, epsilon: Fraction) -> dp.Expon
     return dp.Exponential(sensitivity=s, epsilon=epsilon)
 
 
+def digits_of_all(table: NDArray[np.int64], cells: tuple[int, ...]) -> NDArray[np.float64]:
+    """Projects in doubles: what is thrown away is still seen in the last digits."""
+    return coordinates(table.astype(float), cells)
+
+
 def square_alike(weights: NDArray[np.float64], table: NDArray[np.float64], missed: float) -> float:
     """Takes large cells and small ones to be as far off."""
     along = coordinates(weights, weights.shape)

@@ -156,6 +156,18 @@ def coordinates(table: NDArray[np.int64] | Reals, cells: Axes) -> Reals:
     return values.reshape(-1)
 
 
+def coordinates_of_effect(table: NDArray[np.int64], cells: Axes) -> Reals:
+    """Return the coordinates of the effect in a marginal of whole numbers: the same digits for every other part of it.
+
+    The other part, which sums of doubles would leave in the last digits, is taken away in whole numbers before.
+    """
+    whole = table.reshape(cells)
+    for axis, size in enumerate(cells):
+        times = in_steps(whole, size)
+        whole = times - whole.astype(times.dtype).sum(axis=axis, keepdims=True)
+    return coordinates(whole.astype(np.float64) / math.prod(cells), cells)
+
+
 def expanded(own: Reals, cells: Axes) -> Reals:
     """Return the marginal of this shape that is nothing but an effect, from its coordinates."""
     if not own.size:  # a column of one value has no effect
@@ -179,12 +191,12 @@ class MeasuredEffects(Mechanism):
       histogram moves by `sensitivity`. The caller must ensure that it moves no further, and that its cells are whole
       numbers.
       Proof. The marginal over R, times N = the product of its sizes, gets rounded normal noise of N sigma_R on every
-      cell, and of the sum only the effect is kept. Let x and x' be the marginals of neighbours and P the projection on
-      effects. N P(x - x') is a vector of whole numbers, so N x'' = N x - N P(x - x') is one too, and it has the effect
-      of x'. The output at x' is therefore a function of N x'' plus the same noise, and that at x the same function of
-      N x plus the noise: two rounded normal releases N |P(x - x')| apart. A row has P of length the root of the
-      product of (1 - 1/n), and a difference of l1 rows at most l1 times that; P lengthens nothing, so l2 bounds it too.
-      For no column at all, P is the identity.
+      cell, and of the sum only the effect is kept, to the last digit. Let x and x' be the marginals of neighbours and P
+      the projection on effects. N P(x - x') is a vector of whole numbers, so N x'' = N x - N P(x - x') is one too, and
+      it has the effect of x'. The output at x' is therefore a function of N x'' plus the same noise, and that at x the
+      same function of N x plus the noise: two rounded normal releases N |P(x - x')| apart. A row has P of length the
+      root of the product of (1 - 1/n), and a difference of l1 rows at most l1 times that; P lengthens nothing, so l2
+      bounds it too. For no column at all, P is the identity.
     Source: the lattice argument is ours; Xiao, Ding, Wang, Kifer, Zhang, "An optimal and scalable matrix mechanism for
       noisy marginals under convex loss functions" (ResidualPlanner), 2023 (the noise of effects over the reals).
     """
@@ -240,7 +252,7 @@ class MeasuredEffects(Mechanism):
             cells = self.effects.cells(part)
             if sigma:
                 noisy = _noisy(marginal(part).reshape(-1), math.prod(cells), sigma, stream)
-                measured.append(coordinates(noisy.astype(np.float64) / math.prod(cells), cells))
+                measured.append(coordinates_of_effect(noisy, cells) / math.prod(cells))
             else:
                 measured.append(np.zeros(math.prod(n - 1 for n in cells)))
         return np.concatenate(measured)
