@@ -31,6 +31,7 @@ from discreet.release.progress import Progress
 from discreet.release.query import LinearQuery
 from discreet.release.separable import contrasts
 from discreet.release.survey import Axes, Integers, Level, Survey, columns, total
+from discreet.release.threads import one_thread
 from discreet.release.workload import Workload
 
 if TYPE_CHECKING:
@@ -80,10 +81,12 @@ class Plan:
         """Why it is measured this way, from public facts."""
         return _REASON
 
+    @one_thread()
     def learn(self, rows: Integers, progress: Progress, stream: Stream) -> FactoredModel:
         """Return the model of plain rows. Whoever calls this has them, and accounts for `loss`."""
         return self.fit(self.survey._release(rows, stream), progress)
 
+    @one_thread()
     def fit(self, levels: Sequence[Level], progress: Progress | None = None) -> FactoredModel:
         """Return the mixture that agrees with a survey; interrupted, the best one so far.
 

@@ -29,6 +29,7 @@ from discreet.release.measure_once import SHARES, believed, checked
 from discreet.release.model import DenseModel
 from discreet.release.progress import Progress
 from discreet.release.synthesized import SynthesizedModel
+from discreet.release.threads import one_thread
 from discreet.release.worst_marginal import MEAN_OF_NORMAL, WorstMarginal
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class MeasureAdaptively:
     def _first_round(self) -> Fraction:
         return self._rounds_rho * (1 - _FIRST) / self.rounds
 
+    @one_thread()
     def learn(self, histogram: Histogram, progress: Progress, stream: Stream) -> SynthesizedModel:
         """Return the model of a histogram, drawing all noise from a stream. Whoever calls this accounts for `loss`.
 

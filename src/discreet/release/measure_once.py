@@ -26,6 +26,7 @@ from discreet.release.distances import MeasuredDistances
 from discreet.release.effects import Effects, MeasuredEffects
 from discreet.release.progress import Progress
 from discreet.release.synthesized import SynthesizedModel
+from discreet.release.threads import one_thread
 
 if TYPE_CHECKING:
     from discreet.dp.randomness import Stream
@@ -74,11 +75,13 @@ class MeasureOnce:
         """The loss of all of it."""
         return self.measurement.loss + self.checks.loss if self.checks is not None else self.measurement.loss
 
+    @one_thread()
     def learn(self, histogram: Histogram, progress: Progress, stream: Stream) -> SynthesizedModel:
         """Return the model of a histogram, drawing all noise from a stream. Whoever calls this accounts for `loss`."""
         model = self.fit(self.measurement._release(histogram, stream), progress)
         return model if self.checks is None else checked(model, self.checks, histogram, stream)
 
+    @one_thread()
     def fit(self, measured: Reals, progress: Progress) -> SynthesizedModel:
         """Return the model that agrees best with released effects; interrupted, the best one so far."""
         effects = self.measurement.effects

@@ -25,6 +25,7 @@ from discreet.release.model import DenseModel
 from discreet.release.online_state import Json, described, packed, read, unpacked
 from discreet.release.query import LinearQuery, Product
 from discreet.release.separable import contrasts
+from discreet.release.threads import one_thread
 
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
@@ -120,6 +121,7 @@ class Knowledge:
         """The number of rows, as far as it is known; at least 1."""
         return max(1.0, float(self.values[()][0])) if () in self.values else 1.0
 
+    @one_thread()
     def learn(self, released: Iterable[Released], *, rounds: int = _ROUNDS) -> None:
         """Keep what was released, and refit the model."""
         for one in released:
