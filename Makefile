@@ -29,7 +29,7 @@ test: $(VENV)/.test  ## format, lint, types, tests, examples in docs
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest -q -n auto
+	OPENBLAS_NUM_THREADS=1 $(VENV)/bin/pytest -q -n auto
 
 test-full:  ## the same at full sample sizes
 	@DISCREET_TEST_SIZE=full $(MAKE) test
