@@ -12,6 +12,7 @@ import pytest
 from discreet import dp, release
 from discreet.dp import randomness
 from discreet.dp.loss import BoundedRange
+from discreet.errors import NotSupported
 from discreet.release.effects import MeasuredEffects
 from discreet.release.marginals import Marginals
 from discreet.release.measure_adaptively import MeasureAdaptively, affordable_rho
@@ -177,6 +178,19 @@ def test_predicted_errors_grow_with_noise_and_with_columns() -> None:
 
     assert once(8, 1000) > once(8, 10_000) > once(8, 100_000)
     assert once(4, 10_000) < once(8, 10_000) < once(16, 10_000) <= 1
+
+
+def test_errors_of_what_was_not_chosen_are_told_only_where_they_were_measured() -> None:
+    for remeasured in (Fraction(0), Fraction(1, 2)):
+        plan = planned(rho=Fraction(1, 10**5), remeasured=remeasured)
+        model = plan.learn(planted(500), quiet, randomness.system())
+        assert sum((a, b) not in model.missed for a, b in CLIQUES) > 0
+        for query in release.all_marginals(UNIVERSE, order=2):
+            if query.axes in model.missed or remeasured:
+                assert model.estimated_error(query) > 0
+            else:
+                with pytest.raises(NotSupported, match="leave out rows="):
+                    model.estimated_error(query)
 
 
 @pytest.mark.parametrize("sizes", [(1,), (1, 1), (3, 1), (1, 3, 1)])

@@ -25,8 +25,9 @@ Reals: TypeAlias = NDArray[np.float64]
 _LITTLE = 1e-9  # of a row
 _TWO_SIDED = 1.96  # standard deviations within which 19 of 20 normal numbers fall
 _UNKNOWN = (
-    "the releases say nothing of the columns of this query together, so its error cannot be told: put it into the "
-    "workload, or set aside a share of the loss to measure errors, remeasure=..."
+    "nothing was measured of the columns of this query together, so its error cannot be told: put it into the "
+    "workload, leave out rows= so that all of the workload is measured, or set aside a share of the loss for errors, "
+    "remeasure=..."
 )
 
 
