@@ -23,7 +23,7 @@ UNIVERSE = dp.Universe({"one": 2, "two": 4})
 ROWS = 40_000
 LOSS = dp.Loss.approximate(epsilon=1, delta="1e-9")
 BETA = F(1, 20)
-QUESTIONS = 300
+QUESTIONS = 10_000  # many more than hits: the model has to learn
 NONE = F(0)
 
 
@@ -55,7 +55,13 @@ class Worst:
 
 
 def worst_error(
-    histogram: np.ndarray, *, eager: bool, sign: int, excess: Fraction = NONE, **more: object
+    histogram: np.ndarray,
+    *,
+    eager: bool,
+    sign: int,
+    excess: Fraction = NONE,
+    asked: int = sized(60, 200),
+    **more: object,
 ) -> tuple[Fraction, int, release.CertifiedInteractive]:
     """The greatest error and the number of updates, where each question is the one answered worst."""
     online = certified(histogram, **more)
@@ -67,7 +73,7 @@ def worst_error(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(LogisticGate, "is_above", lambda self, value, stream: worst.is_above(value, stream))
         patched.setattr(type(online), "_noisy", lambda self, count, scale, stream: worst.noisy(count, scale, stream))
-        for _ in range(sized(60, 200)):
+        for _ in range(asked):
             gaps = [abs(float(t) - online.model.answer(q)) for t, q in zip(truth, queries, strict=True)]
             number = int(np.argmax(gaps))
             online._answered.clear()
@@ -90,6 +96,23 @@ def test_worst_noise_within_its_bounds_never_breaks_the_certificate(
         greatest, hits, online = worst_error(histogram, eager=eager, sign=sign, rule=rule)
         assert greatest <= online.certified_error
         assert hits <= online.update.bound(online.plan.level, noise=online.plan.noise) <= online.plan.hits
+
+
+@pytest.mark.parametrize("rule", [release.MultiplicativeWeights, release.ShortenedProjection])
+@pytest.mark.parametrize("eager", [True, False])
+@pytest.mark.parametrize("questions", [1, 30])
+def test_few_questions_may_all_be_hits_and_then_nothing_need_be_learned(
+    rule: type[release.MultiplicativeWeights], eager: bool, questions: int
+) -> None:
+    histogram = table(UNIVERSE, ROWS, 0, concentration=0.15)
+    for sign in (1, -1):
+        greatest, hits, online = worst_error(
+            histogram, eager=eager, sign=sign, rule=rule, questions=questions, asked=questions
+        )
+        assert greatest <= online.certified_error < F(ROWS, 10)
+        assert hits <= questions == online.plan.hits
+    learning = certified(histogram, rule=rule, questions=10**6).plan
+    assert learning.hits < 10**6
 
 
 def test_noise_beyond_its_bounds_breaks_it() -> None:

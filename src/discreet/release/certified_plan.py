@@ -38,7 +38,8 @@ class CertifiedPlan:
       `certified_error`, and no more than `hits` are measured. On the event that all tests are within `width` of what
       they compare and all values within `noise`, which it leaves out, a hit has an error of at least T - width -
       rounding >= level, which with values off by at most noise < level is an update sequence, so there are at most
-      B(level) <= hits of them; a miss has an error below T + width + rounding; and what was measured is off by noise.
+      B(level) of them, and never more than questions: one of the two is at most `hits`. A miss has an error below
+      T + width + rounding; and what was measured is off by noise.
     Source: Hardt, Rothblum, 2010; Gupta, Roth, Ullman, 2012, Section 4, with the logistic test.
     """
 
@@ -117,7 +118,12 @@ class CertifiedPlanner:
         )
 
     def best(self) -> CertifiedPlan | None:
-        """Return the best plan over the number of hits; None if there is none."""
+        """Return the best plan over the number of hits, which may be that of the questions; None if there is none."""
+        plans = [self._learning(), self._with(self.questions) if self.questions <= _MOST_HITS else None]
+        return min((plan for plan in plans if plan), key=lambda plan: plan.certified_error, default=None)
+
+    def _learning(self) -> CertifiedPlan | None:
+        """Return the best plan whose hits end because the model has learned enough."""
         best: CertifiedPlan | None = None
         hits, worse = 1, 0
         while hits <= _MOST_HITS and worse < 5:
@@ -164,8 +170,13 @@ class CertifiedPlanner:
     def _level(self, hits: int, noise: Fraction) -> Fraction:
         """Return a level, about the least, with B(level) <= hits for values off by at most `noise`, which is below it.
 
-        That of the rule for noise that it does not feel, or else with what shortening takes.
+        That of the rule for noise that it does not feel, or else with what shortening takes. If all questions may be
+        hits, any level will do that an update can be made with.
         """
+        if hits >= self.questions:
+            rows = self.update.known_rows
+            least = max(noise, rows.error) if rows is not None else noise
+            return Fraction(math.floor(least / _FINEST) + 1) * _FINEST
         level = self.update.level(hits, noise=noise)
         for candidate in (max(level, noise) + _FINEST, level + 2 * noise + _FINEST):
             if self._bounded(candidate, noise, hits):
