@@ -65,7 +65,7 @@ def test_thinning_splits_noise_into_two_independent_parts() -> None:
             believer(Seen).believe(TRUTH + SIGMA * noise, normal)
         one, other = stopped.value.args
         right.append((one - TRUTH, other - TRUTH))
-        one, other = broken.same_noise_twice(SIGMA * noise, SIGMA * normal, belief._THINNED)
+        one, other = broken.same_noise_twice(SIGMA * noise, SIGMA * normal, belief.THINNED)
         wrong.append((one, other))
     bound = 6 / math.sqrt(n * COUNT)
     assert abs(correlation(right)) < bound

@@ -14,19 +14,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.dp import randomness
+from discreet.dp.gaussian_samplers import gaussian_sampler
 from discreet.release.effects import Effects
 from discreet.release.max_entropy import Fit, fit
 
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
-_THINNED = 0.5  # a: a quarter more variance to fit on, five times the variance to compare with
+_FINE = 1 << 20  # steps of a standard normal number
+THINNED = 0.5  # a: a quarter more variance to fit on, five times the variance to compare with
 _FIRST, _STEP = 10.0, 0.5  # the slack of the first step in units of the variance, and its factor from step to step
 _STEPS = 24
 _ROUNDS = 100  # of the quasi-Newton method, in one step
@@ -34,6 +38,12 @@ _CLOSE = 0.3  # of the noise: a step ends when no coordinate is further from whe
 _PATIENCE = 3  # steps in a row that predict worse
 _COMMON = 20.0  # coordinates' worth of what a whole order says of its errors
 _LEAST = 0.01  # of the variance of the noise: no error is claimed to be less
+
+
+def normal(shape: tuple[int, ...]) -> Reals:
+    """Return standard normal numbers, on a grid of 2^-20."""
+    drawn = gaussian_sampler(Fraction(_FINE), "rounded").draw(randomness.system(), math.prod(shape))
+    return np.asarray(drawn, np.float64).reshape(shape) / _FINE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +98,7 @@ class Believer:
         nothing, cells = np.zeros(len(measured)), math.prod(self.effects.shape)
         latest = Fit(nothing, nothing, math.inf, lambda: np.full(cells, self.rows / cells))
         try:
-            steps, latest = self.predicting(measured + _THINNED * spread, measured - spread / _THINNED)
+            steps, latest = self.predicting(measured + THINNED * spread, measured - spread / THINNED)
             moved = latest.statistics
             for step, found in enumerate(islice(self.walk(measured), steps), start=1):
                 latest = found
@@ -105,7 +115,7 @@ class Believer:
         error to noise is put together with what all of their order say, which counts as `_COMMON` coordinates, and one
         standard error of the latter is added. The number of rows is believed as it was measured.
         """
-        effects, followed = self.effects, (moved - fitted) * spread / _THINNED
+        effects, followed = self.effects, (moved - fitted) * spread / THINNED
         order = np.array([len(part) for part in effects.sets])
         squares = np.bincount(effects.owner, (fitted - measured) ** 2 - self.variances + 2 * followed, len(order))
         noise = np.bincount(effects.owner, self.variances, len(order))

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp import randomness
-from discreet.dp.gaussian_samplers import gaussian_sampler
 from discreet.dp.loss import Loss
 from discreet.dp.private import Exact, Permit
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release import mixture_fit
+from discreet.release.belief import THINNED, normal
 from discreet.release.measure_once import mu_squared
 from discreet.release.mixture import MixtureModel
 from discreet.release.mixture_fit import Evidence, Found
@@ -43,8 +42,6 @@ COMPONENTS = 128
 """Products in a mixture: on the tables it was tried on, twice as many fitted no better."""
 _REASON = "measured as a survey: the cells are too many to be written down"
 _JITTER = 0.2  # of the logits that a fit starts from: without any, all components would stay alike
-_THINNED = 0.5  # as in `belief`: a quarter more variance to fit on, five times the variance to compare with
-_FINE = 1 << 20  # steps of a standard normal number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,7 +207,7 @@ def thinned(levels: Sequence[Level]) -> tuple[list[Level], list[Level]]:
         spread = np.array([float(sigma) for sigma in sigmas])[level.measurement.effects.owner] * normal(
             (level.values.size,)
         )
-        for found, part in ((one, _THINNED), (other, -1 / _THINNED)):
+        for found, part in ((one, THINNED), (other, -1 / THINNED)):
             wider = tuple(sigma * Fraction(float(np.sqrt(1 + part**2))) for sigma in sigmas)
             measurement = replace(level.measurement, sigmas=wider)
             found.append(replace(level, measurement=measurement, values=level.values + part * spread))
@@ -238,12 +235,6 @@ def distances(found: Found, levels: Sequence[Level]) -> dict[Axes, float]:
             square = float(np.mean((both.sum(axis=0).reshape(part.shape) - part) ** 2))
             missed[axes] = max(0.0, square - sigma**2) + sigma**2 * float(np.sqrt(2 / part.size))
     return missed
-
-
-def normal(shape: tuple[int, ...]) -> Reals:
-    """Return standard normal numbers, on a grid of 2^-20."""
-    drawn = gaussian_sampler(Fraction(_FINE), "rounded").draw(randomness.system(), int(np.prod(shape)))
-    return np.asarray(drawn, np.float64).reshape(shape) / _FINE
 
 
 def synthesize_rows(

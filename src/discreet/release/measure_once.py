@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp import randomness
 from discreet.dp.gaussian_curve import GaussianLoss, greatest_mu
-from discreet.dp.gaussian_samplers import gaussian_sampler
 from discreet.dp.loss import Approximate, Loss, Zcdp
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.universe import Universe
 from discreet.errors import NotSupported
-from discreet.release.belief import Believer
+from discreet.release.belief import Believer, normal
 from discreet.release.distances import MeasuredDistances
 from discreet.release.effects import Effects, MeasuredEffects
 from discreet.release.progress import Progress
@@ -39,7 +37,6 @@ Histogram: TypeAlias = NDArray[np.int64]
 # believed. Chosen on the NLTCS table, and kept.
 SHARES = (0.05, 0.25, 0.55, 0.15, 0.10, 0.05)
 _PACE = (1.0, 1.0, 0.5, 0.2, 0.1, 0.05)
-_FINE = 1 << 20  # steps of a standard normal number for thinning
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +105,7 @@ def believed(
     """Return the model that noisy effects are believed to be of. It looks at them and at public facts only."""
     each = np.array([variances[part] for part in effects.sets])[effects.owner]
     believer = Believer(effects, each, pace(effects), max(1.0, float(measured[0])), progress)
-    spread = gaussian_sampler(Fraction(_FINE), "rounded").draw(randomness.system(), len(measured))
-    found = believer.believe(measured, np.asarray(spread, np.float64) / _FINE)
+    found = believer.believe(measured, normal((len(measured),)))
     return SynthesizedModel(
         universe, found.fit.cells, loss=loss, reason=reason, missed=found.missed, interrupted=found.interrupted
     )

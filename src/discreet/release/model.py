@@ -75,6 +75,7 @@ class Model(ABC):
     def sample(self, n: int) -> Rows:
         """Return n rows, an array of declared values for each column: pandas, polars and Arrow make tables of it.
 
+        Whoever sees the rows can count them: where the number of rows is private, n is not it, but round(model.rows).
         Counts of cells are those of the model, rounded at random so that none is off by 1 or more; the order is random.
         """
         return self.universe.decode(self._codes(positive_integer(n, "n")))
