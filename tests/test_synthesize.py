@@ -178,6 +178,17 @@ def test_19_of_20_answers_are_within_the_error_estimated_and_not_far_more(rho: f
     assert np.mean(halved) < 0.88  # half of the error is not enough, and the check sees it
 
 
+@pytest.mark.parametrize("cells", [(), (2,), (3, 4), (2, 3, 2)])
+def test_the_errors_of_all_coordinates_add_up_to_what_is_missed(cells: tuple[int, ...]) -> None:
+    """Over all cells of any table; in an even one, and in one of no rows, all cells are alike."""
+    source, missed = np.random.default_rng(8), 7.0
+    each = [np.eye(math.prod(cells))[number].reshape(cells) for number in range(math.prod(cells))]
+    for table in (np.full(cells, 20.0), source.gamma(0.3, size=cells) * 50, np.zeros(cells)):
+        squares = [release.synthesized.square_in(one, table, missed) for one in each]
+        assert math.isclose(sum(squares), missed * math.prod(n - 1 for n in cells), rel_tol=1e-6)
+    assert np.allclose(squares, squares[0])
+
+
 def test_large_cells_are_within_their_errors_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the largest tenth of the cells, most are; the twin that takes all cells to be as far off loses many."""
     universe = dp.Universe({"a": 12, "b": 9, "c": 2, "d": 4})
@@ -230,6 +241,8 @@ def test_queries_outside_the_workload_have_no_estimated_error() -> None:
     assert model.estimated_error(release.where(UNIVERSE, a=[0], b=[1])) > 0
     with pytest.raises(NotSupported, match="workload"):
         model.estimated_error(release.where(UNIVERSE, a=[0], b=[1], c=[0]))
+    with pytest.raises(InvalidParameter, match="another universe"):
+        model.estimated_error(release.where(dp.Universe({"a": 3, "b": 2}), a=[0]))
 
 
 EDGES = {

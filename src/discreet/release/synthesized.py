@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.dp.loss import Loss
 from discreet.dp.universe import Universe
-from discreet.errors import NotSupported
+from discreet.errors import InvalidParameter, NotSupported
 from discreet.release.effects import coordinates, expanded
 from discreet.release.model import DenseModel
 from discreet.release.query import LinearQuery
@@ -73,6 +73,8 @@ class SynthesizedModel(DenseModel):
         bought the distance of a clique that holds the query, that bounds it: half of the distance moves from some cells
         to others, and the number of rows is off as well.
         """
+        if query.shape != self.universe.shape:
+            raise InvalidParameter("the query is about another universe than the model.")
         found = [self._by_effects(query)] if self._knows(query.axes) else []
         if self.distances:
             found += [self._by_distance(axes) for axes in self.distances if set(query.axes) <= set(axes)]
