@@ -35,6 +35,7 @@ from discreet.release.online_truth import Truth, single
 from discreet.release.query import Array, LinearQuery
 from discreet.release.reply import Reply, Route
 from discreet.release.rows import moved, whole_histogram
+from discreet.release.threads import one_thread
 from discreet.release.workload import Workload
 
 _ZERO = Fraction(0)
@@ -169,6 +170,7 @@ class Online(ABC):
             return self._learned(query, Route.MEASURED, self._measurement + self._test, stream)
         return self._reply(query, estimate, self._error(query, estimate, tested=True), Route.MODEL, _ZERO)
 
+    @one_thread()
     def _learned(self, query: LinearQuery, route: Route, price: Charge, stream: Stream) -> Reply:
         """Use up the price that is held, hold the next one, measure, write all of it down, and only then answer."""
         if route is Route.MEASURED:

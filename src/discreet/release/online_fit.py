@@ -30,7 +30,7 @@ from discreet.release.threads import one_thread
 Axes: TypeAlias = tuple[int, ...]
 Reals: TypeAlias = NDArray[np.float64]
 
-_ROUNDS = 12  # of the quasi-Newton method for one refit: it starts from the last one
+_ROUNDS = 10  # of the quasi-Newton method for one refit: it starts from the last one
 _STEPS = 10.0  # `fit` scales its steps by a tenth of a curvature; here it is that of the model, and all of it counts
 _CLOSE = 0.1  # of the noise: where it may stop sooner
 _FLAT = 1e-3  # of the curvature of the uniform table: the least that is believed of a model that is nearly 0 there
