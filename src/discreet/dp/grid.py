@@ -102,6 +102,12 @@ def exact_sum(one: Integers, other: Integers) -> Integers:
     return one.astype(np.int64) + other
 
 
+def in_steps(counts: Integers, factor: int) -> Integers:
+    """Return whole numbers times a factor, as Python integers where 64 bits might not hold them."""
+    most = max(abs(int(counts.max())), abs(int(counts.min()))) if counts.size else 0
+    return counts * factor if counts.dtype != object and most * factor < _SAFE // 2 else counts.astype(object) * factor
+
+
 def _fits(*arrays: Integers) -> bool:
     return all(a.size == 0 or (int(a.min()) > -_SAFE and int(a.max()) < _SAFE) for a in arrays)
 

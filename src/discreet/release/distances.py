@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from discreet.dp.gaussian import short_up
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.gaussian_samplers import gaussian_sampler
-from discreet.dp.grid import exact_sum
+from discreet.dp.grid import exact_sum, in_steps
 from discreet.dp.loss import Loss
 from discreet.dp.private import Exact
 from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
-from discreet.release.distinguisher import FINE, in_steps, rounded
+from discreet.release.distinguisher import FINE, rounded
 from discreet.release.marginals import Marginals
 from discreet.release.synthesized import Distance
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 import numpy as np
 
 from discreet.dp.exponential import Exponential, Selection
+from discreet.dp.grid import in_steps
 from discreet.dp.loss import Loss
 from discreet.dp.noisy_max import NoisyMax
 from discreet.dp.permute_and_flip import PermuteAndFlip
@@ -22,7 +23,6 @@ from discreet.release.database_update import Structure
 from discreet.release.families import Family
 from discreet.release.marginals import Marginals
 from discreet.release.query import Array, LinearQuery
-from discreet.release.query import in_steps as in_steps
 from discreet.release.rows import moved, whole_histogram
 from discreet.release.workload import Workload
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.dp.gaussian import short_up
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.gaussian_samplers import gaussian_sampler
-from discreet.dp.grid import exact_sum
+from discreet.dp.grid import exact_sum, in_steps
 from discreet.dp.loss import Loss
 from discreet.dp.mechanism import Mechanism
 from discreet.dp.private import Exact
@@ -29,7 +29,6 @@ from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
 from discreet.errors import InvalidParameter
 from discreet.release.marginals import Marginals, shared_sums
-from discreet.release.query import in_steps
 from discreet.release.rows import moved, of_marginals
 from discreet.release.separable import Separable, contrasts
 from discreet.release.workload import GetMarginal
@@ -168,6 +167,13 @@ def coordinates_of_effect(table: NDArray[np.int64], cells: Axes) -> Reals:
     return coordinates(whole.astype(np.float64) / math.prod(cells), cells)
 
 
+def sums_of_squares(table: Reals, cells: Axes) -> Reals:
+    """Return the sum over the rows of a marginal of the squares of the coordinates of its effect."""
+    for size in cells:
+        table = table.reshape(size, -1).T @ _squares(size).T
+    return table.reshape(-1)
+
+
 def expanded(own: Reals, cells: Axes) -> Reals:
     """Return the marginal of this shape that is nothing but an effect, from its coordinates."""
     if not own.size:  # a column of one value has no effect
@@ -180,6 +186,11 @@ def expanded(own: Reals, cells: Axes) -> Reals:
 @lru_cache(maxsize=256)
 def _effects_of(size: int) -> Reals:
     return contrasts(size)[1:]
+
+
+@lru_cache(maxsize=64)
+def _squares(size: int) -> Reals:
+    return np.asarray(_effects_of(size) ** 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.dp.exponential import Exponential
+from discreet.dp.grid import in_steps
 from discreet.dp.loss import Loss
 from discreet.dp.rational import Number, probability, rational
 from discreet.dp.sensitivity import Sensitivity
@@ -27,7 +28,7 @@ from discreet.release.distinguisher import FINE, Distinguisher, Truth, differenc
 from discreet.release.families import Prefixes, Ranges
 from discreet.release.marginals import Marginals
 from discreet.release.predicates import axis_of
-from discreet.release.query import Array, LinearQuery, Product, in_steps
+from discreet.release.query import Array, LinearQuery, Product
 from discreet.release.rows import moved, whole_histogram
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import combinations
 from typing import TypeAlias
 
@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.dp.universe import Universe
-from discreet.release.effects import Effects, coordinates, expanded
+from discreet.release.effects import Effects, coordinates, expanded, sums_of_squares
 from discreet.release.marginals import Marginals, lift
 from discreet.release.max_entropy import fit
 from discreet.release.model import DenseModel
 from discreet.release.online_state import Json, described, packed, read, unpacked
 from discreet.release.query import LinearQuery, Product
-from discreet.release.separable import contrasts
 from discreet.release.threads import one_thread
 
 Axes: TypeAlias = tuple[int, ...]
@@ -190,7 +189,7 @@ class Knowledge:
         """Return about the second derivative of n ln Z in each multiplier: mean squares over the rows of the model."""
         if not self.version:
             return self.rows * effects.uniform_variance()
-        found = [_mean_squares(self.model.marginal(part), self._cells(part)) for part in effects.sets]
+        found = [sums_of_squares(self.model.marginal(part), self._cells(part)) for part in effects.sets]
         return np.maximum(np.concatenate(found), _FLAT * self.rows * effects.uniform_variance())
 
     def _disbelief(self, effects: Effects, rows: float) -> Reals:
@@ -286,18 +285,6 @@ class Knowledge:
 def _by_bits(axes: Sequence[int]) -> list[Axes]:
     """Return the subsets in the order of the cells of a table of shape (2, ..., 2): 0 is outside, 1 inside."""
     return reduce(lambda kept, axis: [p + more for p in kept for more in ((), (axis,))], axes, [()])
-
-
-def _mean_squares(table: Reals, cells: Axes) -> Reals:
-    """Return the sum over the rows of a marginal of the squares of the coordinates of its effect."""
-    for size in cells:
-        table = table.reshape(size, -1).T @ _squares(size).T
-    return table.reshape(-1)
-
-
-@lru_cache(maxsize=64)
-def _squares(size: int) -> Reals:
-    return np.asarray(contrasts(size)[1:] ** 2)
 
 
 def _mean_square(query: LinearQuery) -> float:

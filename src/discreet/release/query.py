@@ -137,14 +137,8 @@ class Product(LinearQuery):
             ((axis, vector),) = kept.items()
             return cls.of(shape, {axis: constant + coefficient * vector}, scale)
         common = math.gcd(constant, coefficient, scale)
-        return cls(
-            shape,
-            tuple(kept),
-            tuple(kept.values()),
-            constant // common,
-            coefficient // common,
-            scale // common,
-        )
+        lowest = constant // common, coefficient // common, scale // common
+        return cls(shape, tuple(kept), tuple(kept.values()), *lowest)
 
     def __post_init__(self) -> None:
         where: list[int | slice] = []
@@ -273,12 +267,6 @@ class Table(LinearQuery):
     def complement(self) -> Table:
         """Return the query of weights 1 - w: its answer is the number of rows minus this one's."""
         return Table(self.shape, self.axes, (self.scale - self.weights()).astype(self.table.dtype), self.scale)
-
-
-def in_steps(counts: Array, factor: int) -> Array:
-    """Return whole numbers times a factor, as Python integers where 64 bits might not hold them."""
-    most = max(abs(int(counts.max())), abs(int(counts.min()))) if counts.size else 0
-    return counts * factor if counts.dtype != object and most * factor < _SAFE // 2 else counts.astype(object) * factor
 
 
 def _times(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from discreet.dp.grid import in_steps
 from discreet.dp.neighbours import Neighbours
 from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity
@@ -18,7 +19,7 @@ from discreet.errors import InvalidParameter
 from discreet.release.families import Family, Marginal, Prefixes, Ranges
 from discreet.release.listed import Listed
 from discreet.release.predicates import axis_of
-from discreet.release.query import Array, LinearQuery, in_steps
+from discreet.release.query import Array, LinearQuery
 
 GetMarginal: TypeAlias = Callable[[tuple[int, ...]], Array]
 """From sorted axes to the marginal over them: `Marginals`, or a model."""
