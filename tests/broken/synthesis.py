@@ -110,3 +110,32 @@ class RoundsByLook(MeasureAdaptively):
             self.universe, self.cliques, self.sensitivity, self.rho * suited, self.remeasured, self.reason
         )
         yield from MeasureAdaptively._measure(smaller, table, known, stream)
+
+
+class ErrorsByLook(MeasureAdaptively):
+    """Tells the errors of what was not chosen from the true effects."""
+
+    def _measure(self, table: Marginals, known: _Known, stream: Stream) -> Iterator[Fraction]:
+        for spent in super()._measure(table, known, stream):
+            yield spent
+            true = [coordinates(table(axes), table(axes).shape) for axes in self.cliques]
+            known.times_chance = max(float(np.mean(effect**2)) * 4 / known.rows for effect in true)
+
+
+class NoErrorsOfTheRest(MeasureAdaptively):
+    """Takes what was not chosen as known: what was not looked at is not wrong."""
+
+    def _measure(self, table: Marginals, known: _Known, stream: Stream) -> Iterator[Fraction]:
+        for spent in super()._measure(table, known, stream):
+            known.times_chance = 0.0
+            yield spent
+
+
+class ErrorsOfTheFirst(MeasureAdaptively):
+    """Takes what was not chosen to be as far off as what was chosen first, and that was the worst."""
+
+    def _measure(self, table: Marginals, known: _Known, stream: Stream) -> Iterator[Fraction]:
+        most = 0.0
+        for spent in super()._measure(table, known, stream):
+            known.times_chance = most = max(most, known.times_chance or 0.0)
+            yield spent

@@ -30,6 +30,7 @@ from discreet.release.model import DenseModel
 from discreet.release.progress import Progress
 from discreet.release.synthesized import SynthesizedModel
 from discreet.release.threads import one_thread
+from discreet.release.unchosen import errors_of_the_rest, times_chance
 from discreet.release.worst_marginal import MEAN_OF_NORMAL, WorstMarginal
 
 if TYPE_CHECKING:
@@ -50,11 +51,20 @@ _STEPS = 60  # of the quasi-Newton method, in those
 
 @dataclass(slots=True)
 class _Known:
-    """What has been released so far: for each set its effect, put together by inverse variance, and the multipliers."""
+    """What has been released so far: for each set its effect, put together by inverse variance, and the multipliers.
+
+    `times_chance` is how far off the last choice was, once there was one.
+    """
 
     effects: dict[Axes, Reals] = field(default_factory=dict)
     variances: dict[Axes, float] = field(default_factory=dict)
     multipliers: dict[Axes, Reals] = field(default_factory=dict)
+    times_chance: float | None = None
+
+    @property
+    def rows(self) -> float:
+        """The number of rows as released, or 1 if it is less."""
+        return max(1.0, float(self.effects[()][0]))
 
     def add(self, measurement: MeasuredEffects, values: Reals) -> None:
         """Take what a measurement released."""
@@ -142,6 +152,10 @@ class MeasureAdaptively:
             self.universe, effects, known.vector(effects), known.variances, self.loss, self.reason,
             lambda done, steps: progress(50 + 50 * done // steps, 100),
         )  # fmt: skip
+        if model.missed and known.times_chance is not None:  # it may have been interrupted before either
+            model.missed |= errors_of_the_rest(
+                self.universe.shape, self._cliques, known.effects, known.rows, known.times_chance
+            )
         model.interrupted |= interrupted
         if not self.remeasured or interrupted:
             return model
@@ -167,7 +181,9 @@ class MeasureAdaptively:
             spent += each  # before the table is looked at
             worst = choice.choose(table, model.marginal, noise=noise, epsilon=epsilon, stream=stream)
             inside = self._inside(worst, _MEASURED * each, known)
-            known.add(inside, inside._measure(table, stream))
+            released = inside._measure(table, stream)
+            known.times_chance = times_chance(inside, released, model.marginal, known.rows)
+            known.add(inside, released)
             yield spent
             before, model = model.marginal(worst), self._fitted(known)
             if float(np.abs(model.marginal(worst) - before).sum()) < float(noise) * before.size:
@@ -210,7 +226,7 @@ class MeasureAdaptively:
         effects = self._effects(known)
         measured = known.vector(effects)
         slack = _SLACK * np.array([known.variances[part] for part in effects.sets])[effects.owner]
-        rows = max(1.0, float(measured[0]))
+        rows = known.rows
         parts = zip(effects.sets, effects.sizes, strict=True)
         centre = np.concatenate([known.multipliers.get(part, np.zeros(size)) for part, size in parts])
         found = fit(

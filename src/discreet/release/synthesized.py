@@ -25,9 +25,7 @@ Reals: TypeAlias = NDArray[np.float64]
 _LITTLE = 1e-9  # of a row
 _TWO_SIDED = 1.96  # standard deviations within which 19 of 20 normal numbers fall
 _UNKNOWN = (
-    "nothing was measured of the columns of this query together, so its error cannot be told: put it into the "
-    "workload, leave out rows= so that all of the workload is measured, or set aside a share of the loss for errors, "
-    "remeasure=..."
+    "nothing was measured of the columns of this query together, so its error cannot be told: put it into the workload."
 )
 
 
@@ -69,9 +67,10 @@ class SynthesizedModel(DenseModel):
         An answer is a sum over effects, and so is the square of its error: each effect with its own mean square error,
         which Stein's unbiased estimate of risk makes from releases already paid for, together with effects of as many
         columns. Cells with many rows have more of it than cells with few, which the model knows to be few. It is an
-        average over queries like this one, and promises nothing for a single one. Where `remeasure=`
-        bought the distance of a clique that holds the query, that bounds it: half of the distance moves from some cells
-        to others, and the number of rows is off as well.
+        average over queries like this one, and promises nothing for a single one. What could be chosen and never was is
+        taken to be as far off as what was chosen last. Where `remeasure=` bought the distance of a clique that holds
+        the query, that bounds it: half of the distance moves from some cells to others, and the number of rows is off
+        as well.
         """
         if query.shape != self.universe.shape:
             raise InvalidParameter("the query is about another universe than the model.")
