@@ -111,7 +111,7 @@ def members(**arrays: np.ndarray) -> dict[str, bytes]:
 
 def about(text: bytes | None = None) -> dict[str, bytes]:
     """The description of a universe of two cells, or another text in its place."""
-    told = {"format": files._FORMAT, "columns": files.described(dp.Universe({"a": 2}))}
+    told = {"format": files._FORMAT, "columns": files.described(dp.Universe({"a": 2})), "learned": None}
     return members(about=np.frombuffer(json.dumps(told).encode() if text is None else text, np.uint8))
 
 
@@ -134,6 +134,13 @@ HOSTILE = {
     | members(weights=np.ones(2), shares=np.ones((2, 2)) / 2, rows=np.array(1.0)),
     "rows that are no number": about() | members(weights=np.ones(1), shares=np.ones((1, 2)) / 2, rows=np.array(np.nan)),
 }
+
+
+def test_what_the_hostile_files_are_made_of_is_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model", "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in (about() | members(cells=np.ones(2))).items():
+            file.writestr(name, content)
+    assert release.Model.load(tmp_path / "model").rows == 2
 
 
 @pytest.mark.parametrize("case", HOSTILE)

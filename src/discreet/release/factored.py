@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from discreet.release.mixture_fit import Evidence, Found
 from discreet.release.progress import Progress
 from discreet.release.query import LinearQuery
 from discreet.release.separable import contrasts
-from discreet.release.survey import Axes, Integers, Level, Survey, columns, total
+from discreet.release.survey import Axes, Grouping, Integers, Level, Survey, columns, total
 from discreet.release.threads import one_thread
 from discreet.release.workload import Workload
 
@@ -106,19 +107,24 @@ class Plan:
             report(steps, steps)
         except KeyboardInterrupt:  # what was paid for is kept
             pass
-        return FactoredModel(self, levels, latest, missed)
+        return FactoredModel(
+            self.universe, total(levels[0]), latest, loss=self.loss, missed=missed or {}, interrupted=missed is None,
+            grids=[level.grid for level in levels], columns=columns(levels[0]),
+        )  # fmt: skip
 
 
 class FactoredModel(MixtureModel):
-    """A mixture with what it was learned from: the released survey, its loss, and errors estimated from it."""
+    """A mixture with what it was learned from: its loss, the survey's grids and columns, and estimated errors."""
 
-    __slots__ = ("_levels", "interrupted", "loss", "misfit", "missed")
+    __slots__ = ("_columns", "_grids", "interrupted", "loss", "misfit", "missed")
 
-    def __init__(self, plan: Plan, levels: Sequence[Level], found: Found, missed: dict[Axes, float] | None) -> None:
-        super().__init__(plan.universe, total(levels[0]), found.weights, found.shares)
-        self.loss, self.misfit = plan.loss, found.misfit
-        self.missed, self.interrupted = missed or {}, missed is None
-        self._levels = tuple(levels)
+    def __init__(
+        self, universe: Universe, rows: float, found: Found, *, loss: Loss, missed: dict[Axes, float],
+        interrupted: bool, grids: Sequence[tuple[Grouping, ...]], columns: list[Reals],
+    ) -> None:  # fmt: skip
+        super().__init__(universe, rows, found.weights, found.shares)
+        self.loss, self.misfit, self.missed, self.interrupted = loss, found.misfit, missed, interrupted
+        self._grids, self._columns = tuple(grids), columns
 
     def estimated_error(self, query: LinearQuery) -> float:
         """Return about how far off the answer of a query may be, 19 times in 20.
@@ -134,20 +140,20 @@ class FactoredModel(MixtureModel):
         wanted = {axis for axis in query.axes if self.universe.shape[axis] > 1}
         if wanted and not any(wanted <= set(axes) for axes in self.missed):
             raise NotSupported("no measured set holds the columns of this query, so its error cannot be estimated.")
-        level = self._levels[max(1, len(wanted)) - 1]
+        grid = self._grids[max(1, len(wanted)) - 1]
         weights = np.asarray(query.weights(), np.float64) / query.scale
-        shares = columns(self._levels[0])
+        shares = self._columns
         squares = sum(
-            self.missed[axis,] * inside(weights, place, query.axes, level.grid[axis], shares)
+            self.missed[axis,] * inside(weights, place, query.axes, grid[axis], shares)
             for place, axis in enumerate(query.axes)
             if axis in wanted
         )
         for axis in query.axes:  # the first axis becomes the last
-            weights = np.tensordot(weights, within(level.grid[axis], shares[axis]), axes=(0, 1))
+            weights = np.tensordot(weights, within(grid[axis], shares[axis]), axes=(0, 1))
         for axes, missed in self.missed.items():
             if set(axes) <= wanted:
-                own = self._levels[max(1, len(axes)) - 1].grid
-                finer = np.prod([(own[axis].max() + 1) / (level.grid[axis].max() + 1) for axis in axes])
+                own = self._grids[max(1, len(axes)) - 1]
+                finer = np.prod([(own[axis].max() + 1) / (grid[axis].max() + 1) for axis in axes])
                 squares += missed * float(finer) * slope(weights, [axis in axes for axis in query.axes])
         return 1.96 * float(np.sqrt(squares))
 
@@ -159,6 +165,16 @@ class FactoredModel(MixtureModel):
     def reason(self) -> str:
         """Why it was measured this way, from public facts."""
         return _REASON
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, with what it was learned from; `Model.load` of it reads it back."""
+        from discreet.release.files import write
+        from discreet.release.learned import of_factored
+
+        survey = {"grids": np.array([np.concatenate(grid) for grid in self._grids], np.int64)}
+        write(
+            path, self.universe, self._arrays() | survey | {"columns": np.concatenate(self._columns)}, of_factored(self)
+        )
 
 
 def within(groups: NDArray[np.int64], shares: Reals) -> Reals:

@@ -16,13 +16,14 @@ from discreet.dp.columns import Boolean, Category, Date, Integer
 from discreet.dp.measured import Bins
 from discreet.dp.universe import Finite, Universe
 from discreet.errors import InvalidParameter
+from discreet.release import learned
 from discreet.release.mixture import MixtureModel
 from discreet.release.model import DenseModel, Model
 from discreet.release.query import Array
 
 Json: TypeAlias = dict[str, Any]
 
-_FORMAT = "discreet model 1"
+_FORMAT = "discreet model 2"
 _MOST_BYTES = 10**9  # of the arrays of one file: 1e8 cells in double precision, and some
 _BROKEN = (
     ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError, RecursionError, MemoryError,
@@ -30,9 +31,9 @@ _BROKEN = (
 )  # fmt: skip
 
 
-def write(path: str | Path, universe: Universe, arrays: dict[str, Array]) -> None:
-    """Write the arrays of a model, and its universe."""
-    about = json.dumps({"format": _FORMAT, "columns": described(universe)})
+def write(path: str | Path, universe: Universe, arrays: dict[str, Array], told: Json | None = None) -> None:
+    """Write the arrays of a model, its universe, and what it was `learned` from."""
+    about = json.dumps({"format": _FORMAT, "columns": described(universe), "learned": told})
     with Path(path).open("wb") as file:
         savez: Callable[..., None] = np.savez_compressed
         savez(file, about=np.frombuffer(about.encode(), np.uint8), **arrays)
@@ -47,7 +48,11 @@ def load(path: str | Path) -> Model:
             about, arrays = json.loads(file["about"].tobytes().decode()), {name: file[name] for name in file}
         if about["format"] != _FORMAT:
             raise KeyError(_FORMAT)
-        universe = read(about["columns"])
+        universe, told = read(about["columns"]), about["learned"]
+        if told is not None and "weights" in arrays:
+            return learned.factored(universe, arrays, told)
+        if told is not None:
+            return learned.synthesized(universe, arrays["cells"], told)
         if "weights" in arrays:
             return MixtureModel.of_arrays(universe, arrays["rows"], arrays["weights"], arrays["shares"])
         return DenseModel(universe, arrays["cells"])

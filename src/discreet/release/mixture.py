@@ -108,8 +108,10 @@ class MixtureModel(Model):
         """Write the model to a file; `Model.load` of it reads it back."""
         from discreet.release.files import write
 
-        tables = {"weights": self.weights, "shares": np.concatenate(self.shares, axis=1), "rows": np.array(self.rows)}
-        write(path, self.universe, tables)
+        write(path, self.universe, self._arrays())
+
+    def _arrays(self) -> dict[str, Reals]:
+        return {"weights": self.weights, "shares": np.concatenate(self.shares, axis=1), "rows": np.array(self.rows)}
 
     @classmethod
     def of_arrays(cls, universe: Universe, rows: Reals, weights: Reals, shares: Reals) -> MixtureModel:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -108,6 +109,13 @@ class SynthesizedModel(DenseModel):
         """Return half the distance of a clique and what its rows may be off, both at their upper ends."""
         distance, rows = self.distances[axes], self.missed.get((), math.inf)
         return (max(distance.value, 0.0) + _TWO_SIDED * distance.sigma + _TWO_SIDED * math.sqrt(rows)) / 2
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, with what it was learned from; `Model.load` of it reads it back."""
+        from discreet.release.files import write
+        from discreet.release.learned import of_synthesized
+
+        write(path, self.universe, {"cells": self.cells}, of_synthesized(self))
 
     def __repr__(self) -> str:
         return f"SynthesizedModel({self.universe.size} cells, {self.rows:.0f} rows, {self.reason!r})"
