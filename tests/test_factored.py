@@ -20,6 +20,7 @@ from discreet.release.mixture import MixtureModel
 from discreet.release.model import Model
 from discreet.release.survey import Level, places
 from discreet.release.synthesize import synthesize
+from tests.sizes import sized
 from tests.test_survey import ONE, effects
 
 WIDE = {"a": 3, "b": 2, "c": 4, "d": 30, "e": 2}
@@ -105,15 +106,17 @@ def test_a_huge_universe_is_learned_saved_and_drawn_from(tmp_path: Path, short: 
 def test_estimated_errors_cover_most_answers_and_are_not_far_above_them() -> None:
     universe, frame = dp.Universe(WIDE), people(20_000)
     exact = release.Marginals(universe.encode(frame), universe.shape)
-    workload = release.all_marginals(universe, order=2)
-    model = synthesize_rows(
-        universe, places(universe, frame), workload=release.all_marginals(universe, order=3),
-        loss=dp.Loss.gaussian(mu="0.4"), sensitivity=ONE,
-    )  # fmt: skip
-    off = np.abs(model.answers(workload) - workload.answers(exact))
-    told = np.array([model.estimated_error(query) for query in workload])
-    assert np.mean(off <= told) > 0.9
-    assert np.median(told) < 10 * np.mean(off)
+    workload, within = release.all_marginals(universe, order=2), []
+    for _ in range(sized(3, 30)):
+        model = synthesize_rows(
+            universe, places(universe, frame), workload=release.all_marginals(universe, order=3),
+            loss=dp.Loss.gaussian(mu="0.4"), sensitivity=ONE,
+        )  # fmt: skip
+        off = np.abs(model.answers(workload) - workload.answers(exact))
+        told = np.array([model.estimated_error(query) for query in workload])
+        within.append(np.mean(off <= told))
+        assert np.median(told) < 10 * np.mean(off)
+    assert np.mean(within) > 0.87  # 0.96 in the mean, and 0.03 from run to run
     assert model.estimated_error(release.where(universe)) < 5 * 1.96 / 0.4 / math.sqrt(0.01)
     with pytest.raises(NotSupported, match="no measured set"):
         model.estimated_error(release.where(universe, a=[0], b=[0], c=[0], d=[0]))
