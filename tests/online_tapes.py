@@ -14,6 +14,9 @@ import pytest
 from discreet import dp, release
 from discreet.release import online_gate
 from discreet.release.effects import MeasuredEffects
+from discreet.release.reply import Reply
+from tests.closed_forms import mp, mpf
+from tests.noise_laws import real
 
 ADD_REMOVE = dp.Neighbours.ADD_REMOVE
 CELLS = dp.Sensitivity.histogram(neighbours=ADD_REMOVE)
@@ -21,6 +24,8 @@ LOSS = dp.Loss.approximate(epsilon=1, delta="1e-9")
 SMALL = dp.Universe({"one": 2, "two": 3, "three": 4})
 ONE, OTHER = np.arange(24) * 10, np.r_[np.zeros(20, int), 5000, 0, 0, 7]
 NEIGHBOUR = ONE + (np.arange(24) == 23)
+
+GIVEN: dict[str, Any] = {"sensitivity": CELLS, "loss": LOSS, "questions": 1000}
 
 Make = Callable[..., release.Interactive]
 
@@ -41,8 +46,7 @@ def questions(universe: dp.Universe = SMALL) -> list[release.LinearQuery]:
 
 
 def opened(make: Make = release.Interactive, table: np.ndarray = ONE, **more: Any) -> release.Interactive:
-    given = {"sensitivity": CELLS, "loss": LOSS, "questions": 1000, **more}
-    return make(SMALL, table, **given)
+    return make(SMALL, table, **{**GIVEN, **more})
 
 
 @dataclass
@@ -100,27 +104,61 @@ def check_public(make: Make) -> None:
         assert public_view(make, ONE, hits) == public_view(make, OTHER, hits), "the table was seen past what was paid"
 
 
-def coin_tree(make: Make, asked: Sequence[release.LinearQuery], tables: tuple[np.ndarray, np.ndarray]) -> list[
-    tuple[list[tuple[int, Fraction]], list[tuple[int, Fraction]], tuple[bool, ...], Fraction]
-]:  # fmt: skip
-    """For every way the coins can fall: what they compared on both tables, how they fell, and what was spent on it."""
+Asked = Sequence[release.LinearQuery | Callable[[Reply], release.LinearQuery]]
+"""Questions; a function makes its question of the reply to the one before."""
+
+
+def coin_tree(
+    make: Make, asked: Asked, tables: tuple[np.ndarray, np.ndarray], *, crashing: bool = False
+) -> list[tuple[list[tuple[int, Fraction]], list[tuple[int, Fraction]], tuple[bool, ...], Fraction]]:
+    """For every way the coins can fall: what they compared on both tables, how they fell, and what was spent on it.
+
+    If it is `crashing`, then after every answer, and what goes on has nothing but the last state that was saved.
+    """
+
+    def run(table: np.ndarray, hits: tuple[bool, ...]) -> tuple[list[tuple[int, Fraction]], Fraction, list[Reply]]:
+        states: list[bytes] = []
+        replies: list[Reply] = []
+        with reading(Tape(hits)) as tape:
+            online = opened(make, table, save=states.append)
+            before = online.spent
+            for one in asked:
+                replies.append(online.ask(one if isinstance(one, release.LinearQuery) else one(replies[-1])))
+                if crashing:
+                    online = make.resume(states[-1], SMALL, table, **GIVEN, save=states.append)  # type: ignore[attr-defined]
+        return tape.compared, online.spent - before, replies
+
     leaves = []
     stack: list[tuple[bool, ...]] = [()]
     while stack:
         hits = stack.pop()
-        runs = []
-        for table in tables:
-            with reading(Tape(hits)) as tape:
-                online = opened(make, table)
-                before = online.spent
-                for query in asked:
-                    online.ask(query)
-            runs.append((tape.compared, online.spent - before))
-        (one, spent), (other, again) = runs
+        (one, spent, replies), (other, again, same) = (run(table, hits) for table in tables)
         assert len(one) == len(other)
-        assert spent == again
+        assert (spent, replies) == (again, same)
         if len(one) > len(hits):
             stack += [(*hits, False), (*hits, True)]
         else:
             leaves.append((one, other, hits, spent))
     return leaves
+
+
+def moment(make: Make, asked: Asked, tables: tuple[np.ndarray, np.ndarray], *, crashing: bool = False) -> mpf:
+    """E'[L^a exp(-N)] of the coins, summed exactly over all ways they can fall.
+
+    N is (a - 1) times what was charged for them. The releases are the same on both tables here, and their share of the
+    charge is left out. Of what is held when it crashes, all counts as charged for coins.
+    """
+    online = opened(make, tables[0])
+    order, amount = real(online.purse.budget.order), online.purse.amount
+    each = online._prices[1]
+    total = mpf(0)
+    for one, other, hits, spent in coin_tree(make, asked, tables, crashing=crashing):
+        assert len(hits) == len(asked)
+        ratio = mpf(1)
+        for (here, slope), (there, _), hit in zip(one, other, hits, strict=True):
+            sign = -1 if hit else 1
+            p, q = (1 / (1 + mp.exp(sign * real(slope) * steps)) for steps in (here, there))
+            ratio *= p**order * q ** (1 - order)
+        tests = spent * amount - sum(hits) * online.purse.charge(each)
+        total += ratio * mp.exp(-(order - 1) * real(tests))
+    return total

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +14,13 @@ from discreet import dp, release
 from discreet.dp.randomness import Stream
 from discreet.dp.rational import float_up
 from discreet.errors import InvalidParameter, NotSupported
+from discreet.release.certified_plan import CertifiedPlanner
 from discreet.release.online_gate import LogisticGate, SparseGate
 from discreet.release.reply import Route
+from discreet.release.rows import RowCount
+from tests.broken import online as broken
 from tests.construction_adversary import subsets, table, true_answer
-from tests.online_tapes import CELLS
+from tests.online_tapes import CELLS, SMALL, moment, opened
 from tests.sizes import sized
 
 F = Fraction
@@ -90,7 +95,9 @@ def worst_error(
 def test_worst_noise_within_its_bounds_never_breaks_the_certificate(
     rule: type[release.MultiplicativeWeights], eager: bool, sign: int
 ) -> None:
-    """Guarantee: but for the failure probability, no answer is off by more than `certified_error`."""
+    """Guarantee: but for the failure probability, no answer to one of the `questions` is off by more than
+    `certified_error`, and no more than `hits` are measured.
+    """
     for seed in range(2):
         histogram = table(UNIVERSE, ROWS, seed, concentration=0.15)
         greatest, hits, online = worst_error(histogram, eager=eager, sign=sign, rule=rule)
@@ -113,6 +120,28 @@ def test_few_questions_may_all_be_hits_and_then_nothing_need_be_learned(
         assert hits <= questions == online.plan.hits
     learning = certified(histogram, rule=rule, questions=10**6).plan
     assert learning.hits < 10**6
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_the_loss_of_all_coins_is_what_was_charged_on_every_path_of_a_tree(
+    up: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guarantee: everything that is ever shown has the loss that was asked for, as of `Interactive`, and so has the
+    number of rows where it is measured.
+
+    What a hit measures is released by the `dp.Gaussian` that is charged, and rows by the `dp.Laplace` that is.
+    """
+    histogram = np.repeat([1900, 1000, 100], [6, 12, 6])
+    tables = (histogram, histogram + (np.arange(24) == 23))[:: 1 if up else -1]
+    asked = [release.where(SMALL, two=2), release.where(SMALL, one=1, three=3), release.where(SMALL, three=[2, 3])]
+
+    def made(kind: type[release.CertifiedInteractive]) -> Any:
+        return partial(kind, failure_probability=BETA, rows=release.Rows(24_000, error=50))
+
+    plan = opened(made(release.CertifiedInteractive), histogram).plan
+    monkeypatch.setattr(CertifiedPlanner, "plan", lambda self, larger: plan)  # public, and the same again and again
+    assert moment(made(release.CertifiedInteractive), asked, tables) <= 1
+    assert moment(made(broken.RefundsCertifiedHits), asked, tables) > 1
 
 
 def test_noise_beyond_its_bounds_breaks_it() -> None:
@@ -153,8 +182,16 @@ def test_the_purse_pays_all_hits_in_every_currency() -> None:
 
 def test_rows_are_paid_where_they_are_private_and_asked_for_where_they_are_public() -> None:
     histogram = table(UNIVERSE, ROWS, 0)
-    counted = certified(histogram, rows=None)
-    assert abs(float(counted.rows.estimate) - ROWS) <= float(counted.rows.error)
+    counting = RowCount._release
+    with pytest.MonkeyPatch.context() as patched:
+        scales: list[Fraction] = []
+        patched.setattr(
+            RowCount, "_release", lambda self, *given: (scales.append(self.noise.scale), counting(self, *given))[1]
+        )
+        counted = certified(histogram, rows=None)
+    (scale,) = scales
+    assert counted.spent * counted.purse.amount == counted.purse.charge(dp.Loss.pure(epsilon=1 / scale))
+    assert abs(counted.rows.estimate - ROWS) <= 4 * counted.rows.error  # which fails with probability (1 / 80)^4
     assert counted.spent > 0
     replaced = dp.Sensitivity.histogram(neighbours=dp.Neighbours.REPLACE)
     assert certified(histogram, rows=ROWS, sensitivity=replaced).rows.error == 0

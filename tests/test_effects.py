@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import dp, release
+from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.private import Exact
 from discreet.dp.rational import sqrt_up
 from discreet.errors import InvalidParameter
@@ -131,10 +132,20 @@ def worst(measured: MeasuredEffects, rows: int, neighbours: dp.Neighbours) -> fl
 def test_the_loss_is_that_of_the_worst_pair_or_more(
     shape: tuple[int, ...], rows: int, neighbours: dp.Neighbours, sensitivity: dp.Sensitivity
 ) -> None:
-    """mu^2 = the sum over the sets R of s_R^2 / sigma_R^2"""
+    """Guarantee: the loss is Gaussian with mu^2 = the sum over the sets R of s_R^2 / sigma_R^2, where s_R is the least
+    of l2 and l1 times the root of the product of (1 - 1/n) over the columns of R, of what marginals move by if the
+    histogram moves by `sensitivity`.
+    """
     effects = Effects(shape, cliques(shape, 2))
     shares = np.full(len(effects.sets), 1 / len(effects.sets))
     measured = MeasuredEffects.sharing(effects, sensitivity, mu_squared=Fraction(1, 3), shares=shares)
+    l1, l2_squared = (2, 2) if neighbours is REPLACE else (rows, rows**2)  # of any marginal
+    formula = Fraction(0)
+    for part, sigma in zip(effects.sets, measured.sigmas, strict=True):
+        leverage = math.prod(1 - Fraction(1, shape[axis]) for axis in part)
+        formula += min(Fraction(l2_squared), l1**2 * leverage) / sigma**2
+    assert measured.loss == GaussianLoss(measured.loss.mu_squared)
+    assert formula <= measured.loss.mu_squared <= formula * (1 + Fraction(1, 10**12))
     claimed = float(measured.loss.mu_squared)
     assert claimed <= 1 / 3
     truth = worst(measured, rows, neighbours)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from discreet.release.online_plan import OnlinePlan, Purse
 from discreet.release.online_truth import Truth
 from discreet.release.reply import Route
 from tests.broken import online as broken
-from tests.closed_forms import mp, mpf
+from tests.closed_forms import mpf
 from tests.construction_adversary import true_answer
 from tests.online_tapes import (
     ADD_REMOVE,
@@ -32,7 +33,7 @@ from tests.online_tapes import (
     SMALL,
     Tape,
     check_public,
-    coin_tree,
+    moment,
     opened,
     questions,
     reading,
@@ -95,6 +96,9 @@ def test_only_what_is_measured_is_charged_at_the_prices_of_the_plan() -> None:
 
 
 def test_the_plan_keeps_within_the_purse_in_every_currency() -> None:
+    """Guarantee: the prior, the opening of the gate and `hits` times a hit (a test and a measurement) cost at most the
+    amount of the purse.
+    """
     losses = [LOSS, dp.Loss.approximate(epsilon="0.1", delta="1e-9"), dp.Loss.pure(epsilon=1), dp.Loss.zcdp(rho="0.1")]
     for loss in losses:
         for shape in ((2,) * 6, (50,), (7, 1, 30)):
@@ -108,36 +112,32 @@ def test_the_plan_keeps_within_the_purse_in_every_currency() -> None:
                 assert whole > F(9, 10) * purse.amount
 
 
-def test_the_loss_of_all_coins_is_what_was_charged_on_every_path_of_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guarantee: everything that is ever shown has the loss that was asked for, for any stream of questions.
+def adaptively() -> list[Any]:
+    """Three questions; the second and the third depend on whether the one before was a hit."""
+    second = [release.where(SMALL, one=1, three=3), release.where(SMALL, one=0, two=1)]
+    third = [release.where(SMALL, three=[2, 3]), release.where(SMALL, one=1, two=2)]
+    return [
+        release.where(SMALL, two=2),
+        lambda reply: second[reply.route is Route.MEASURED],
+        lambda reply: third[reply.route is Route.MEASURED],
+    ]
 
-    E'[L^a exp(-N)] of the coins, summed exactly over all ways they can fall, where N is (a - 1) times what was charged
-    for them; the releases are the same on both tables here, and their share of the charge is left out.
+
+@pytest.mark.parametrize("tables", [(ONE, NEIGHBOUR), (NEIGHBOUR, ONE)])
+def test_the_loss_of_all_coins_is_what_was_charged_on_every_path_of_a_tree(
+    tables: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guarantee: everything that is ever shown has the loss that was asked for, for any stream of questions, however
+    they depend on earlier answers, and through crashes, as long as a state is resumed at most once.
+
+    That what is released has the loss of its charge is shown in `test_online_measure`.
     """
     monkeypatch.setattr(online_plan, "_BYPASSES", 0)
     monkeypatch.setattr(interactive, "_FINE", 0.0)  # so that every question is tested
-    asked = [release.where(SMALL, two=2), release.where(SMALL, one=1, three=3), release.where(SMALL, three=[2, 3])]
-    for tables in ((ONE, NEIGHBOUR), (NEIGHBOUR, ONE)):
-        assert _moment(release.Interactive, asked, tables) <= 1
-        assert _moment(broken.MissesCostNothingAndHitsNeither, asked, tables) > 1
-
-
-def _moment(
-    make: type[release.Interactive], asked: list[release.LinearQuery], tables: tuple[np.ndarray, np.ndarray]
-) -> mpf:
-    online = opened(make)
-    order, amount = real(online.purse.budget.order), online.purse.amount
-    measured = online.purse.charge(online.plan.loss_of_measurement)
-    total = mpf(0)
-    for one, other, hits, spent in coin_tree(make, asked, tables):
-        assert len(hits) == len(asked)
-        ratio = mpf(1)
-        for (here, slope), (there, _), hit in zip(one, other, hits, strict=True):
-            p, q = (1 / (1 + mp.exp(-real(slope) * steps)) for steps in (here, there))
-            ratio *= p**order * q ** (1 - order) if hit else (1 - p) ** order * (1 - q) ** (1 - order)
-        tests = spent * amount - sum(hits) * measured
-        total += ratio * mp.exp(-(order - 1) * real(tests))
-    return total
+    assert moment(release.Interactive, adaptively(), tables) <= 1
+    assert moment(broken.MissesCostNothingAndHitsNeither, adaptively(), tables) > 1
+    assert moment(release.Interactive, adaptively(), tables, crashing=True) <= 1
+    assert moment(broken.CounterReset, adaptively(), tables, crashing=True) > 1
 
 
 # What is seen.

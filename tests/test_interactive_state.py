@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from discreet import dp, release
+from discreet.dp.private import Exact
 from discreet.errors import InvalidParameter, NotSupported
 from discreet.release import interactive, online_fit, online_state
 from discreet.release.reply import Route
@@ -160,13 +161,43 @@ def test_a_query_that_was_measured_by_itself_is_kept_too() -> None:
     assert reply.value == pytest.approx(first.value, abs=1)
 
 
+def check_closing(make: Make) -> None:
+    """After misses all but the prior is free again, and no coin is flipped any more."""
+    account = dp.PrivacyFilter(dp.Budget(epsilon=1, delta="1e-9"))
+    permit = account.reserve(dp.Loss.zcdp(rho=account.budget.cap.amount / account.budget.order))
+    exact, whole = Exact(OTHER, sensitivity=CELLS, unit="row"), permit.left
+    with reading(Tape([])) as tape:
+        online = make(SMALL, exact, questions=1000, permit=permit)
+        held = whole - permit.left
+        routes = [online.ask(query).route for query in questions()]
+        assert len(tape.compared) == routes.count(Route.MODEL) > 0
+        assert Route.MEASURED not in routes
+        bypassed = routes.count(Route.BYPASS) * online.purse.charge(online.plan.loss_of_measurement)
+        prior = online.purse.charge(online.plan.loss_of_prior)
+        assert held > prior
+        assert whole - permit.left == held + bypassed
+        state = online.close()
+        assert whole - permit.left == F(json.loads(state)["spent"]) == prior + bypassed
+        flipped = len(tape.compared)
+        for query in questions():
+            with pytest.raises(NotSupported):
+                online.ask(query)
+        assert len(tape.compared) == flipped
+        assert online.close() == state
+
+
 def test_closing_gives_back_what_a_hit_would_have_cost() -> None:
+    """Guarantee: a miss costs nothing, so what was held for a hit is free again once no more coins can be flipped."""
+    check_closing(release.Interactive)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check_closing(broken.GivesBackAndGoesOn)
+
+
+def test_a_closed_one_is_resumed_with_what_was_spent() -> None:
     online = opened()
     spent = online.spent
     state = online.close()
     assert F(json.loads(state)["spent"]) == spent * online.purse.amount
-    with pytest.raises(NotSupported):
-        online.ask(questions()[0])
     again = release.Interactive.resume(state, SMALL, ONE, sensitivity=CELLS, loss=LOSS, questions=1000)
     assert again.spent == spent
 

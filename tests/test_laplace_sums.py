@@ -33,7 +33,7 @@ def majorised(t: float) -> float:
 
 def test_no_sum_is_beyond_the_bound_and_one_noise_nearly_is() -> None:
     """It bounds every weighted sum of independent Laplace noises, however many there are, and is above the chance of a
-    single one by a tenth at most from t = 2 on."""
+    single one by a tenth at most from t = 2 standard deviations on."""
     source = np.random.default_rng(5)
     for t in (0.5, 1.0, 1.5, 2.0, 2.5, 4.0, 8.0):
         bound = chance_beyond(t)

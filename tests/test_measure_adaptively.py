@@ -86,7 +86,7 @@ RELATIONS = [ONE, dp.Sensitivity.histogram(neighbours=REPLACE), dp.Sensitivity(l
 def test_whatever_course_it_takes_it_spends_what_it_said(
     rows: int, sensitivity: dp.Sensitivity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """rho-zCDP for the rho in it: the sum of epsilon^2 / 8 and mu^2 / 2 over what was really drawn"""
+    """Guarantee: `loss`, rho-zCDP for the rho in it: epsilon^2 / 8 and mu^2 / 2, summed over what was really drawn"""
     plan, course = planned(sensitivity=sensitivity), Course(monkeypatch)
     model = plan.learn(planted(rows), quiet, randomness.system())
     assert all(isinstance(loss, BoundedRange) for loss in course.losses[1::2])

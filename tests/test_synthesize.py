@@ -15,9 +15,11 @@ from discreet import dp, release
 from discreet.dp import randomness
 from discreet.dp.private import Exact
 from discreet.errors import BudgetExceeded, InvalidParameter, NotSupported
+from discreet.release.distances import MeasuredDistances
 from discreet.release.effects import MeasuredEffects
 from discreet.release.marginals import Marginals
 from discreet.release.measure_once import MeasureOnce
+from tests.broken import measurements
 from tests.broken import synthesis as broken
 from tests.sizes import sized
 
@@ -129,6 +131,33 @@ def spied(plan: MeasureOnce, histogram: np.ndarray, monkeypatch: pytest.MonkeyPa
         patched.setattr(MeasuredEffects, "_measure", spy)
         plan.learn(histogram, quiet, randomness.system())
     return seen
+
+
+def test_it_costs_all_that_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guarantee: `loss`, that of `MeasuredEffects` and `MeasuredDistances` together; the twin forgets the second."""
+    drawn: list[dp.Loss] = []
+    measure, distances = MeasuredEffects._measure, MeasuredDistances.drawn
+
+    def of_effects(self: MeasuredEffects, *given: object) -> object:
+        drawn.append(self.loss)
+        return measure(self, *given)  # type: ignore[arg-type]
+
+    def of_distances(self: MeasuredDistances, *given: object) -> object:
+        drawn.append(self.loss)
+        return distances(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MeasuredEffects, "_measure", of_effects)
+    monkeypatch.setattr(MeasuredDistances, "drawn", of_distances)
+    for remeasure in (Fraction(0), Fraction(1, 5)):
+        plan = MeasureOnce.of(UNIVERSE, WORKLOAD.cliques, loss=LOSSES[2], sensitivity=ONE, remeasure=remeasure)
+        drawn.clear()
+        model = plan.learn(table(500), quiet, randomness.system())
+        assert len(drawn) == (2 if remeasure else 1)
+        rho = sum((Fraction(loss.rho_bound()) for loss in drawn), start=Fraction(0))
+        assert rho <= plan.loss.rho_bound() <= LOSSES[2].rho_bound()
+        assert model.loss.rho_bound() <= plan.loss.rho_bound()
+        twin = measurements.ErrorsForFree(UNIVERSE, plan.measurement, plan.checks, "")
+        assert (rho <= twin.loss.rho_bound()) is not bool(remeasure)
 
 
 def test_what_is_measured_depends_on_no_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,11 @@ from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.private import Exact
 from discreet.dp.reals import precision
 from discreet.errors import InvalidParameter
-from discreet.release.distances import MeasuredDistances
+from discreet.release.distances import MeasuredDistances, steps_apart
 from discreet.release.distinguisher import FINE
 from discreet.release.marginals import Marginals
 from discreet.release.worst_marginal import WorstMarginal
+from tests.broken import measurements
 from tests.broken import synthesis as broken
 from tests.sizes import sized
 from tests.statistics import share
@@ -124,14 +125,30 @@ def test_distances_are_centred_with_the_noise_and_the_loss_they_state() -> None:
     share(lambda draws: draws > 0, 0.5, n).run(right, wrong={"off by a fifth": lambda n: right(n) + 0.2})
 
 
-def test_a_unit_moves_distances_by_l1_each() -> None:
-    for relation, far in ((ADD, 1), (REPLACE, 2)):
-        here = np.array([np.abs(Marginals(TABLE, SHAPE)(axes) - MODEL(axes)).sum() for axes in CLIQUES])
-        moves = [
-            np.array([np.abs(Marginals(other, SHAPE)(axes) - MODEL(axes)).sum() for axes in CLIQUES]) - here
-            for other in neighbours_of(TABLE, relation)
-        ]
-        assert math.isclose(max(float(move @ move) for move in moves), len(CLIQUES) * far**2)
+def dearest(measured: MeasuredDistances, model: Marginals, relation: dp.Neighbours) -> Fraction:
+    """mu^2 of the worst neighbour: how far it moves the distances to a model, in units of the noise."""
+
+    def distances(table: np.ndarray) -> list[int]:
+        return [steps_apart(Marginals(table, SHAPE)(axes), model(axes)) for axes in CLIQUES]
+
+    here = distances(TABLE)
+    moves = [zip(here, distances(other), strict=True) for other in neighbours_of(TABLE, relation)]
+    return max(sum((a - b) ** 2 for a, b in move) / (measured.sigma * FINE) ** 2 for move in moves)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_a_unit_moves_distances_by_l1_each(relation: dp.Neighbours) -> None:
+    """Guarantee: the loss is Gaussian with mu^2 = k l1^2 / sigma^2 for k cliques, whatever the model, which is released
+    before.
+    """
+    s = dp.Sensitivity.histogram(neighbours=relation)
+    measured = MeasuredDistances.within(SHAPE, CLIQUES, s, mu_squared=Fraction(1, 50))
+    assert measured.loss == GaussianLoss(len(CLIQUES) * s.l1**2 / measured.sigma**2)
+    source, nothing, exact = np.random.default_rng(3), Marginals(0.0 * TABLE, SHAPE), Marginals(1.0 * TABLE, SHAPE)
+    random = [Marginals(source.random(TABLE.size) * 9, SHAPE) for _ in range(20)]
+    for model in (nothing, *random):
+        assert dearest(measured, model, relation) <= measured.loss.mu_squared
+    assert dearest(measured, exact, relation) == measured.loss.mu_squared > measurements.loss_of_one_distance(measured)
 
 
 def test_they_refuse_what_has_no_l1_and_what_is_private() -> None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from discreet.release.certified_online import CertifiedInteractive
 from discreet.release.effects import coordinates
 from discreet.release.interactive import Interactive
 from discreet.release.online_fit import ReleasedEffect
 from discreet.release.reply import Reply, Route
 
-_final = Interactive  # twins change one method each; the class is final for everybody else
+_final = Interactive  # twins change one method each; the classes are final for everybody else
+_certified = CertifiedInteractive
 
 
 class LearnsTheTruth(_final):  # type: ignore[misc]
@@ -160,3 +162,21 @@ class GoesOnAfterAnInterrupt(_final):  # type: ignore[misc]
         except KeyboardInterrupt:
             self._closed = False
             raise
+
+
+class GivesBackAndGoesOn(_final):  # type: ignore[misc]
+    """Answers on when it was closed: the model is still there, and a test was free until now."""
+
+    def close(self) -> bytes:
+        test, measurement, gate = self._test, self._measurement, self._gate
+        state = super().close()
+        self._closed, self._test, self._measurement, self._gate = False, test, measurement, gate
+        return state
+
+
+class RefundsCertifiedHits(_certified):  # type: ignore[misc]
+    """Gives the price of a test back when it was a hit."""
+
+    def _learned(self, query: Any, route: Route, price: Any, stream: Any) -> Reply:
+        self._permit._give_back(self._test)
+        return super()._learned(query, route, price, stream)

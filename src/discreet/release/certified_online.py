@@ -44,7 +44,8 @@ class CertifiedInteractive(Online):
     model updated by a rule whose bound covers the noise. Where rows come and go their number is private: `rows` is a
     public estimate, or it is measured first, at a part of the price.
 
-    Guarantee: `loss`, as `Interactive`. With probability 1 - failure_probability each of the first `questions` answers,
+    Guarantee: everything that is ever shown has the loss that was asked for, as of `Interactive`, and so has the number
+      of rows where it is measured. With probability 1 - failure_probability each of the first `questions` answers,
       however chosen, is within `certified_error`, which is stated before the first of them; later answers, and those
       after the budget, claim nothing. The caller must ensure that `rows`, if given, is public and holds.
     Source: Hardt, Rothblum, 2010, Theorem 1; Gupta, Roth, Ullman, 2012; the levels are those of `CertifiedPlan`.

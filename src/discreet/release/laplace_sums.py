@@ -10,8 +10,8 @@ _INFLECTION = math.sqrt(3)  # t over the root of the variance at which 2 P(N > t
 def chance_beyond(t: float) -> float:
     """Return a bound on the chance that a sum of Laplace noises is more than t standard deviations from 0.
 
-    Guarantee: it bounds every weighted sum of independent Laplace noises, however many there are, and is within a
-      twentieth of the chance of a single one from t = 2 standard deviations on in t.
+    Guarantee: it bounds every weighted sum of independent Laplace noises, however many there are, and is above the
+      chance of a single one by a tenth at most from t = 2 standard deviations on.
       Proof. Laplace noise of variance 1 is sqrt(E) N with E exponential, N normal. So the sum is sqrt(V) N, with V a
       weighted mean of exponentials. With g(v) = 2 P(N > t / sqrt(v)), the chance is E g(V). g is convex up to
       v = t^2 / 3 and concave beyond; its tangent there continues it to a convex h >= g. A mean of exponentials is

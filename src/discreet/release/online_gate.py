@@ -57,9 +57,9 @@ class Gate(ABC):
 class LogisticGate(Gate):
     """Coins that are hits with probability 1 / (1 + exp(-slope (value - T) / apart)), fresh for every question.
 
-    Guarantee: as `dp.ThresholdTest`, for whole numbers that move by at most `apart`: at the order a of a budget a hit
-      costs eta(a, slope) / (a - 1) and a miss nothing. The caller must ensure that the price of a hit is taken before
-      a coin is flipped, and that it is given back only when no more coins follow.
+    Guarantee: for whole numbers that move by at most `apart`, a hit costs eta(a, slope) / (a - 1) at the order a of a
+      budget and a miss nothing, as of `dp.ThresholdTest`. The caller must ensure that the price of a hit is taken
+      before a coin is flipped, and that it is given back only when no more coins follow.
     Source: `docs/proofs/threshold-test.md`.
 
     >>> from discreet.dp.randomness import system
@@ -95,8 +95,8 @@ class LogisticGate(Gate):
 class SparseGate(Gate):
     """The standard sparse vector: one hidden threshold, and so many hits, all owed when it is opened.
 
-    Guarantee: as `dp.SparseVector`: `epsilon`-DP for all questions together. The caller must ensure that it is
-      paid before this is made.
+    Guarantee: `epsilon`-DP for all questions together, as `dp.SparseVector`. The caller must ensure that it is paid
+      before this is made.
     Source: Lyu, Su, Li, 2017, Algorithm 7.
     """
 
