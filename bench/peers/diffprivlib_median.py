@@ -1,11 +1,9 @@
 """The diffprivlib side of the median figures, for its own environment: a request per line in, an answer out."""
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from diffprivlib import tools
@@ -25,19 +23,8 @@ def median(file, lower, upper, epsilon, calls):
     return [time.perf_counter() - before, found]
 
 
-def versions():
-    """What runs here."""
-    names = ("diffprivlib", "numpy", "scikit-learn")
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in names}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (median, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(median, packages=("diffprivlib", "numpy", "scikit-learn"))

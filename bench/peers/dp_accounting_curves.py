@@ -4,11 +4,9 @@ Lines are JSON. A request has a `task`, which is a function below, and its argum
 Laplace, which is what its accountant calls it too.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
+from pathlib import Path
 
 import dp_accounting
 from dp_accounting import dp_event
@@ -69,19 +67,8 @@ def calibrate(epsilon, delta, releases, interval, low, guess):
     return [time.perf_counter() - before, sigma]
 
 
-def versions():
-    """What runs here."""
-    names = ("dp-accounting", "numpy", "scipy")
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in names}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (compose, calibrate, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(compose, calibrate, packages=("dp-accounting", "numpy", "scipy"))

@@ -8,13 +8,11 @@ a cap on the size of the model, as AIM (McKenna, Mullins, Sheldon, Miklau, 2022)
 row added or removed.
 """
 
-import importlib.metadata
-import json
 import math
-import platform
 import sys
 import time
 from itertools import combinations
+from pathlib import Path
 
 import jax
 import mbi
@@ -133,18 +131,8 @@ def fit(mechanism, rows, sizes, order, rho, seed, out, model=True, **_):
     return {"seconds": seconds}
 
 
-def versions():
-    """What runs here."""
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("mbi", "jax")}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (fit, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(fit, packages=("mbi", "jax"))

@@ -4,12 +4,10 @@ Its median is the best of a list of candidates, which whoever asks has to make u
 range. Exponential noise on the scores is permute-and-flip, OpenDP's best for a pure epsilon.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
@@ -51,18 +49,8 @@ def price(lower, upper, candidates, epsilon):
     return mechanism(lower, upper, candidates, epsilon).map(1)
 
 
-def versions():
-    """What runs here."""
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("opendp", "numpy")}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (median, price, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(median, price, packages=("opendp", "numpy"))

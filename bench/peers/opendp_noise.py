@@ -4,12 +4,10 @@ Lines are JSON. A request has a `task`, which is a function below, and its argum
 and vectors are given as NumPy arrays, which OpenDP reads a little faster than lists.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
@@ -93,18 +91,8 @@ def admit(others, calls):
     return 2 * between - before - time.perf_counter()
 
 
-def versions():
-    """What runs here."""
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("opendp", "numpy")}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (release, draws, admit, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(release, draws, admit, packages=("opendp", "numpy"))

@@ -5,12 +5,10 @@ and scores are given as NumPy arrays, which OpenDP reads a little faster than li
 is to be pure and Gumbel where it is to be concentrated; both are epsilon-DP at scale 2 / epsilon.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
@@ -52,18 +50,8 @@ def price(noise, kind, k, epsilon):
     return mechanism(noise, kind, k, epsilon).map({"int": int, "float": float}[kind](1))
 
 
-def versions():
-    """What runs here."""
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("opendp", "numpy")}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (select, price, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(select, price, packages=("opendp", "numpy"))

@@ -4,12 +4,10 @@ OpenDP has no sparse vector in Python, so this is the textbook loop on its vecto
 noise for a block of values at once, and a new threshold from a vector of one after each hit.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
@@ -52,18 +50,8 @@ def watch(file, threshold, cutoff, threshold_scale, query_scale):
     return [time.perf_counter() - before, hits]
 
 
-def versions():
-    """What runs here."""
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("opendp", "numpy")}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (watch, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(watch, packages=("opendp", "numpy"))

@@ -5,12 +5,10 @@ back, the rows and the marginals of the model. Each column gets one value more, 
 of both.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
@@ -48,18 +46,8 @@ def fit(mechanism, rows, sizes, order, rho, out, model=True, **_):
     return {"seconds": seconds}
 
 
-def versions():
-    """What runs here."""
-    return {"python": platform.python_version(), **{n: importlib.metadata.version(n) for n in ("opendp", "mbi", "jax")}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (fit, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(fit, packages=("opendp", "mbi", "jax"))

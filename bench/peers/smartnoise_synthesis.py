@@ -4,13 +4,11 @@ It fits with mbi 1.1, whose rows depend on each other where the model's columns 
 rows and the marginals of the model. It takes the exact number of rows for public.
 """
 
-import importlib.metadata
-import json
-import platform
 import sys
 import time
 from functools import reduce
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -64,19 +62,8 @@ def fit(mechanism, rows, sizes, order, epsilon, delta, seed, out, **_):
     return {"seconds": seconds}
 
 
-def versions():
-    """What runs here."""
-    names = ("smartnoise-synth", "mbi", "jax")
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in names}}
-
-
-def main():
-    tasks = {task.__name__: task for task in (fit, versions)}
-    for line in sys.stdin:
-        request = json.loads(line)
-        sys.stdout.write(json.dumps(tasks[request.pop("task")](**request)) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(Path(__file__).parent))  # which `python -I` leaves out
+    from serve import serve
+
+    serve(fit, packages=("smartnoise-synth", "mbi", "jax"))
