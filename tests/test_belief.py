@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def believer(cls: type[Believer] = Believer) -> Believer:
 class Seen(Believer):
     """Keeps the two measurements that it is given, and fits nothing."""
 
-    def predicting(self, one: np.ndarray, other: np.ndarray) -> tuple[int, Fit]:
+    def predicting(self, one: np.ndarray, other: np.ndarray, *, walked: int = 0) -> tuple[int, Fit]:
         raise Stopped(one, other)
 
 
@@ -62,7 +63,7 @@ def test_thinning_splits_noise_into_two_independent_parts() -> None:
     for _ in range(n):
         noise, normal = source.normal(size=(2, COUNT))
         with pytest.raises(Stopped) as stopped:
-            believer(Seen).believe(TRUTH + SIGMA * noise, normal)
+            believer(Seen).believe(TRUTH + SIGMA * noise, partial(np.copy, normal))
         one, other = stopped.value.args
         right.append((one - TRUTH, other - TRUTH))
         one, other = broken.same_noise_twice(SIGMA * noise, SIGMA * normal, belief.THINNED)
@@ -79,7 +80,7 @@ def test_the_errors_admitted_are_those_made_and_not_those_of_a_fit_that_looks_at
     for _ in range(sized(8, 60)):
         measured = TRUTH + source.normal(scale=SIGMA, size=COUNT)
         measured[0] = TRUTH[0]
-        found = believer().believe(measured, source.normal(size=COUNT))
+        found = believer().believe(measured, partial(source.normal, size=COUNT))
         fitted = found.fit.statistics
         made.append(float(np.sum((fitted - TRUTH)[1:] ** 2)))
         each = np.array([found.missed[part] for part in EFFECTS.sets])[EFFECTS.owner]
@@ -106,7 +107,22 @@ def test_an_interrupt_keeps_the_latest_table() -> None:
             raise KeyboardInterrupt
 
     who = Believer(EFFECTS, np.full(COUNT, SIGMA**2), np.ones(COUNT), float(TRUTH[0]), at_the_third)
-    found = who.believe(TRUTH, np.zeros(COUNT))
+    found = who.believe(TRUTH, partial(np.zeros, COUNT))
     assert found.interrupted
     assert not found.missed
     assert math.isclose(float(found.fit.cells.sum()), TRUTH[0], rel_tol=1e-5)
+
+
+def split(steps: int) -> belief.Split:
+    return belief.Split(steps, np.zeros(1), np.zeros(1))
+
+
+@pytest.mark.parametrize("steps", list(itertools.product(range(1, 4), repeat=3)))
+def test_the_middle_of_three_splits_counts_and_no_more_are_made_than_it_needs(steps: tuple[int, ...]) -> None:
+    tried: list[belief.Split] = []
+    while belief.agreed(tried) is None:
+        tried.append(split(steps[len(tried)]))
+    found = belief.agreed(tried)
+    assert found is not None
+    assert found.steps == sorted(steps)[1]
+    assert len(tried) == (2 if steps[0] == steps[1] else 3)

@@ -6,7 +6,8 @@ first, and without bias; what is nearly noise comes last. The question is when t
 
 Measured effects y with normal noise of variance v split into two independent measurements of the same table, y + a z
 and y - z / a with z of variance v: variances (1 + a^2) v and (1 + 1/a^2) v. The steps are walked on the first, and the
-second says which of them predicts best. Then they are walked on y as far. All of it is post-processing.
+second says which of them predicts best. That is done two or three times, with new z: one time in ten or so a single one
+stops at another step. Then y is walked as far as the middle one. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _STEPS = 24
 _ROUNDS = 100  # of the quasi-Newton method, in one step
 _CLOSE = 0.3  # of the noise: a step ends when no coordinate is further from where it should end
 _PATIENCE = 3  # steps in a row that predict worse
+_SPLITS = 3  # a single one stops too early now and then: the middle one counts, and two that agree are enough
+_WALKED = (_SPLITS + 1) * _STEPS  # at most
 _COMMON = 20.0  # coordinates' worth of what a whole order says of its errors
 _LEAST = 0.01  # of the variance of the noise: no error is claimed to be less
 
@@ -78,13 +81,13 @@ class Believer:
             multipliers = found.multipliers
             yield found
 
-    def predicting(self, one: Reals, other: Reals) -> tuple[int, Fit]:
+    def predicting(self, one: Reals, other: Reals, *, walked: int = 0) -> tuple[int, Fit]:
         """Return how many steps on one measurement predict another one best, and their table."""
         weights = (self.effects.spread() / np.maximum(self.effects.sizes, 1))[self.effects.owner]
         best, steps, table = math.inf, 0, None
         for step, found in enumerate(self.walk(one), start=1):
             missed = float(weights @ (found.statistics - other) ** 2)
-            self.progress(step, 2 * _STEPS)
+            self.progress(walked + step, _WALKED)
             if missed < best:
                 best, steps, table = missed, step, found
             elif step - steps >= _PATIENCE:
@@ -92,20 +95,23 @@ class Believer:
         assert table is not None  # the first step is better than none
         return steps, table
 
-    def believe(self, measured: Reals, normal: Reals) -> Believed:
-        """Return the table, given as many standard normal numbers as were measured; interrupted, the latest one."""
-        spread = np.sqrt(self.variances) * normal
+    def believe(self, measured: Reals, normal: Callable[[], Reals]) -> Believed:
+        """Return the table, given what draws a normal number for each measured one; interrupted, the latest table."""
         nothing, cells = np.zeros(len(measured)), math.prod(self.effects.shape)
         latest = Fit(nothing, nothing, math.inf, lambda: np.full(cells, self.rows / cells))
+        tried: list[Split] = []
         try:
-            steps, latest = self.predicting(measured + THINNED * spread, measured - spread / THINNED)
-            moved = latest.statistics
-            for step, found in enumerate(islice(self.walk(measured), steps), start=1):
+            while (chosen := agreed(tried)) is None:
+                spread = np.sqrt(self.variances) * normal()
+                one, other = measured + THINNED * spread, measured - spread / THINNED
+                steps, latest = self.predicting(one, other, walked=len(tried) * _STEPS)
+                tried.append(Split(steps, spread, latest.statistics))
+            for step, found in enumerate(islice(self.walk(measured), chosen.steps), start=1):
                 latest = found
-                self.progress(2 * _STEPS - steps + step, 2 * _STEPS)
+                self.progress(_WALKED - chosen.steps + step, _WALKED)
         except KeyboardInterrupt:  # what was paid for is kept
             return Believed(latest, {}, True)
-        return Believed(latest, self._missed(measured, latest.statistics, moved, spread), False)
+        return Believed(latest, self._missed(measured, latest.statistics, chosen.moved, chosen.spread), False)
 
     def _missed(self, measured: Reals, fitted: Reals, moved: Reals, spread: Reals) -> dict[Axes, float]:
         """Return for each set the mean square error of a coordinate of its effect: Stein's unbiased estimate.
@@ -129,6 +135,24 @@ class Believer:
         ratios[0] = 1
         each = np.maximum(ratios, _LEAST) * noise / np.maximum(effects.sizes, 1)
         return dict(zip(effects.sets, each.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """One way to split the noise: the steps that predict best, the noise that was moved, and the statistics then."""
+
+    steps: int
+    spread: Reals
+    moved: Reals
+
+
+def agreed(tried: list[Split]) -> Split | None:
+    """Return the split in the middle of `_SPLITS`, or None while it is open: two of three that agree are it."""
+    numbers = [split.steps for split in tried]
+    found = next((split for split in tried if numbers.count(split.steps) > _SPLITS // 2), None)
+    if found is None and len(tried) == _SPLITS:
+        return sorted(tried, key=lambda split: split.steps)[_SPLITS // 2]
+    return found
 
 
 def _ratio(one: Reals, other: Reals) -> Reals:

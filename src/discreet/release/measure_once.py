@@ -105,7 +105,7 @@ def believed(
     """Return the model that noisy effects are believed to be of. It looks at them and at public facts only."""
     each = np.array([variances[part] for part in effects.sets])[effects.owner]
     believer = Believer(effects, each, pace(effects), max(1.0, float(measured[0])), progress)
-    found = believer.believe(measured, normal((len(measured),)))
+    found = believer.believe(measured, lambda: normal((len(measured),)))
     return SynthesizedModel(
         universe, found.fit.cells, loss=loss, reason=reason, missed=found.missed, interrupted=found.interrupted
     )
