@@ -170,3 +170,14 @@ def test_a_file_with_any_byte_changed_is_read_or_refused(tmp_path: Path) -> None
         (tmp_path / "changed").write_bytes(bytes(changed))
         with contextlib.suppress(InvalidParameter):
             assert release.Model.load(tmp_path / "changed").rows >= 0
+
+
+@pytest.mark.parametrize(("place", "value"), [(10, 14), (10, 99), (8, 1)])
+def test_a_file_packed_in_another_way_is_refused(tmp_path: Path, place: int, value: int) -> None:
+    """The way of packing, LZMA or none that there is, and the mark of encryption stand in the directory at the end."""
+    MODEL.save(tmp_path / "model")
+    changed = bytearray((tmp_path / "model").read_bytes())
+    changed[changed.index(b"PK\x01\x02") + place] = value
+    (tmp_path / "changed").write_bytes(bytes(changed))
+    with pytest.raises(InvalidParameter, match="not a model"):
+        release.Model.load(tmp_path / "changed")

@@ -25,9 +25,11 @@ Json: TypeAlias = dict[str, Any]
 
 _FORMAT = "discreet model 2"
 _MOST_BYTES = 10**9  # of the arrays of one file: 1e8 cells in double precision, and some
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the ways in which NumPy packs
+_ENCRYPTED = 1
 _BROKEN = (
     ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError, RecursionError, MemoryError,
-    zipfile.BadZipFile, zlib.error,
+    zipfile.BadZipFile, zlib.error, NotImplementedError,
 )  # fmt: skip
 
 
@@ -43,8 +45,11 @@ def load(path: str | Path) -> Model:
     """Read a model from a file that `save` wrote."""
     try:
         with Path(path).open("rb") as source, np.load(source, allow_pickle=False) as file:
-            if sum(part.file_size for part in file.zip.infolist()) > _MOST_BYTES:
+            parts = file.zip.infolist()
+            if sum(part.file_size for part in parts) > _MOST_BYTES:
                 raise ValueError(_MOST_BYTES)
+            if any(part.compress_type not in _PACKED or part.flag_bits & _ENCRYPTED for part in parts):
+                raise ValueError(_PACKED)
             about, arrays = json.loads(file["about"].tobytes().decode()), {name: file[name] for name in file}
         if about["format"] != _FORMAT:
             raise KeyError(_FORMAT)
