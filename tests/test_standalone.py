@@ -62,6 +62,6 @@ def test_a_pointer_outside_is_seen(text: str) -> None:
     assert faults(text) != []
 
 
-@pytest.mark.parametrize("text", ["a shared ledger", "src/discreet/dp", "~/work/x", "https://www.apache.org/licenses/"])
+@pytest.mark.parametrize("text", ["a shared ledger", "src/discreet/dp", "~/code/x", "https://www.apache.org/licenses/"])
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert faults(text) == []

@@ -17,7 +17,8 @@ from discreet.dp.threshold_calibration import greatest
 from discreet.dp.universe import Universe
 from discreet.errors import InvalidParameter
 from discreet.release import online_state
-from discreet.release.certified_plan import CertifiedPlan, CertifiedPlanner, larger_loss
+from discreet.release.certified_plan import CertifiedPlan, CertifiedPlanner
+from discreet.release.construction_plan import larger
 from discreet.release.entropy_projection import ShortenedProjection
 from discreet.release.model import DenseModel
 from discreet.release.multiplicative_weights import Distribution, MultiplicativeWeights
@@ -145,12 +146,14 @@ class CertifiedInteractive(Online):
             amount = purse.amount * share / self.purse.amount
             return CertifiedPlanner(purse, amount, self._questions, left, self.update, self.sensitivity)
 
-        def larger(times: int) -> tuple[CertifiedPlanner, str] | None:
-            more = None if loss is None else larger_loss(loss, times)
-            return None if more is None else (planner(Purse.of(more[0])), more[1])
+        def with_more(times: int) -> tuple[CertifiedPlanner, str] | None:
+            if loss is None:
+                return None
+            more, line = larger(loss, times)
+            return planner(Purse.of(more)), f"loss={line}"
 
         try:
-            return planner(self.purse).plan(larger)
+            return planner(self.purse).plan(with_more)
         except InvalidParameter as refusal:
             if self._permit.left == self._left_at_start:
                 raise

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
-from discreet.dp.loss import Approximate, Loss, Pure
-from discreet.dp.rational import float_up
+from discreet.dp.loss import Loss, Pure
 from discreet.dp.sensitivity import Sensitivity
 from discreet.dp.threshold_calibration import greatest
 from discreet.dp.threshold_loss import ThresholdHit
@@ -188,17 +187,3 @@ class CertifiedPlanner:
             return level > noise and self.update.bound(level, noise=noise) <= hits
         except InvalidParameter:  # the level is below what noise or the number of rows allow
             return False
-
-
-def larger_loss(loss: Loss, times: int) -> tuple[Loss, str] | None:
-    """Return a loss so many times as large, and the line that asks for it."""
-    match loss:
-        case Approximate(epsilon, delta):
-            more = float_up(epsilon * times)
-            line = f"loss=dp.Loss.approximate(epsilon={more:g}, delta={float(delta):g})"
-            return Loss.approximate(epsilon=more, delta=delta), line
-        case Pure(epsilon):
-            more = float_up(epsilon * times)
-            return Loss.pure(epsilon=more), f"loss=dp.Loss.pure(epsilon={more:g})"
-        case _:
-            return None

@@ -202,7 +202,7 @@ class Planner:
             f"learned nothing is off by at most {nothing:.4g}."
         )
         for doublings in range(1, _DOUBLINGS):
-            loss, line = _larger(self.loss, 2**doublings)
+            loss, line = larger(self.loss, 2**doublings)
             more = Planner(self.update, self.distinguisher, loss, self.failure_probability, self.calibration)._search()
             if more is not None and more.certified_error < self.update.first_error:
                 return f"{start} Write for instance loss={line}."
@@ -236,7 +236,8 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return loss.rho
 
 
-def _larger(loss: Loss, times: int) -> tuple[Loss, str]:
+def larger(loss: Loss, times: int) -> tuple[Loss, str]:
+    """Return a loss so many times as large, and how it is written."""
     match loss:
         case Pure(epsilon):
             more = float_up(epsilon * times)
