@@ -13,7 +13,7 @@ import pytest
 
 from discreet import dp
 from discreet.errors import BudgetExceeded, LedgerError, NotSupported
-from discreet.ledger import Ledger, file_ledger, memory_ledger
+from discreet.ledger import Ledger, ledger_at, memory_ledger
 from discreet.ledger.ledger import Row, Rows
 from tests.sizes import sized
 
@@ -22,13 +22,13 @@ TENTH = dp.Loss.pure(epsilon=0.1)
 
 @pytest.fixture(params=["file", "memory"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
-    made = file_ledger(tmp_path / "x.ledger") if request.param == "file" else memory_ledger()
+    made = ledger_at(tmp_path / "x.ledger") if request.param == "file" else memory_ledger()
     made.bind(dataset="t", budget=dp.Budget(epsilon=1))
     return made
 
 
 def reserve(ledger: Ledger, key: str, *, question: str = "q", loss: dp.Loss = TENTH) -> dp.Permit | bytes:
-    return ledger.reserve(loss, key=key, question=question, analyst="ana")
+    return ledger.reserve(loss, key=key, question=question, analyst="curator")
 
 
 def admitted(ledger: Ledger, keys: Iterator[str]) -> int:
@@ -110,11 +110,11 @@ class TestReplay:
 class TestBind:
     def test_a_new_ledger_needs_a_budget(self, tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="give its budget="):
-            file_ledger(tmp_path / "x").bind(dataset="t", budget=None)
+            ledger_at(tmp_path / "x").bind(dataset="t", budget=None)
 
     def test_the_budget_on_record_is_kept_and_shown(self, tmp_path: Path) -> None:
-        file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon="1/3"))
-        again = file_ledger(tmp_path / "x")
+        ledger_at(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon="1/3"))
+        again = ledger_at(tmp_path / "x")
         again.bind(dataset="t", budget=None)
         assert again.budget == dp.Budget(epsilon="1/3")
         with pytest.raises(LedgerError, match=r"dc.Budget\(epsilon='1/3'\), not dc.Budget\(epsilon=2\)"):
@@ -122,15 +122,15 @@ class TestBind:
 
     @pytest.mark.parametrize("budget", [dp.Budget(epsilon=1, delta="1e-9", delta_add="1e-10"), dp.Budget(rho=0.1)])
     def test_every_budget_is_written_and_read(self, tmp_path: Path, budget: dp.Budget) -> None:
-        file_ledger(tmp_path / "x").bind(dataset="t", budget=budget)
-        again = file_ledger(tmp_path / "x")
+        ledger_at(tmp_path / "x").bind(dataset="t", budget=budget)
+        again = ledger_at(tmp_path / "x")
         again.bind(dataset="t", budget=budget)
         assert again.budget == budget
 
     def test_a_ledger_has_one_dataset(self, tmp_path: Path) -> None:
-        file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
+        ledger_at(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
         with pytest.raises(LedgerError, match="that of 't', not of 'u'"):
-            file_ledger(tmp_path / "x").bind(dataset="u", budget=None)
+            ledger_at(tmp_path / "x").bind(dataset="u", budget=None)
 
     def test_a_ledger_that_is_not_open_reserves_nothing(self) -> None:
         with pytest.raises(LedgerError, match="not open"):
@@ -138,7 +138,7 @@ class TestBind:
 
     def test_postgres_is_refused_for_now(self) -> None:
         with pytest.raises(NotSupported, match="give a file"):
-            file_ledger("postgresql://host/db")
+            ledger_at("postgresql://host/db")
 
     def test_a_memory_ledger_says_so(self) -> None:
         assert "forgotten" in repr(memory_ledger())
@@ -147,10 +147,10 @@ class TestBind:
 class TestTwoTotals:
     def test_the_total_is_durable_across_openings(self, tmp_path: Path) -> None:
         for round_ in range(3):
-            ledger = file_ledger(tmp_path / "x")
+            ledger = ledger_at(tmp_path / "x")
             ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
             reserve(ledger, f"k{round_}")
-        assert file_ledger_of(tmp_path / "x").spent.amount == Fraction(3, 10)
+        assert ledger_at_of(tmp_path / "x").spent.amount == Fraction(3, 10)
 
     def test_verify_recomputes_the_spending(self, ledger: Ledger) -> None:
         admitted(ledger, iter("abc"))
@@ -158,8 +158,8 @@ class TestTwoTotals:
         assert sum((entry.share for entry in ledger.history()), Fraction(0)) == Fraction(3, 10)
 
 
-def file_ledger_of(path: Path) -> Ledger:
-    ledger = file_ledger(path)
+def ledger_at_of(path: Path) -> Ledger:
+    ledger = ledger_at(path)
     ledger.bind(dataset="t", budget=None)
     return ledger
 
@@ -198,19 +198,19 @@ class TestThreads:
     threads, each = 8, sized(4, 100)
 
     def test_exactly_ten_tenths_are_admitted(self, tmp_path: Path) -> None:
-        file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
-        assert race(lambda: file_ledger_of(tmp_path / "x"), threads=self.threads, each=self.each) == 10
-        assert file_ledger_of(tmp_path / "x").spent.amount == 1
+        ledger_at(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
+        assert race(lambda: ledger_at_of(tmp_path / "x"), threads=self.threads, each=self.each) == 10
+        assert ledger_at_of(tmp_path / "x").spent.amount == 1
 
     def test_one_object_may_be_shared(self, ledger: Ledger) -> None:
         assert race(lambda: ledger, threads=self.threads, each=self.each) == 10
 
     def test_check_then_insert_is_rejected(self, tmp_path: Path) -> None:
-        first = file_ledger(tmp_path / "x")
+        first = ledger_at(tmp_path / "x")
         first.bind(dataset="t", budget=dp.Budget(epsilon="0.1"))
 
         def broken() -> Ledger:
-            ledger = CheckThenInsert(file_ledger(tmp_path / "x")._store)
+            ledger = CheckThenInsert(ledger_at(tmp_path / "x")._store)
             ledger.bind(dataset="t", budget=None)
             return ledger
 
@@ -222,7 +222,7 @@ class TestDamage:
 
     def spoiled(self, tmp_path: Path, change: str) -> Path:
         path = tmp_path / "x.ledger"
-        ledger = file_ledger(path)
+        ledger = ledger_at(path)
         ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
         for key in "ab":
             reserve(ledger, key)
@@ -253,10 +253,10 @@ class TestDamage:
     def test_a_changed_row_is_refused_at_opening(self, tmp_path: Path, change: str) -> None:
         path = self.spoiled(tmp_path, change)
         with pytest.raises(LedgerError, match="does not fit"):
-            file_ledger_of(path)
+            ledger_at_of(path)
 
     def test_an_unchanged_file_is_accepted(self, tmp_path: Path) -> None:
-        assert len(file_ledger_of(self.spoiled(tmp_path, "SELECT 1")).history()) == 5
+        assert len(ledger_at_of(self.spoiled(tmp_path, "SELECT 1")).history()) == 5
 
     @pytest.mark.parametrize(
         "body",
@@ -270,19 +270,19 @@ class TestDamage:
         ],
     )
     def test_a_first_row_that_says_nothing_is_refused(self, tmp_path: Path, body: str) -> None:
-        file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
+        ledger_at(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
         connection = sqlite3.connect(tmp_path / "x", isolation_level=None)
         connection.execute("DROP TRIGGER entry_stays")
         found = Row(*connection.execute("SELECT * FROM entry").fetchone())
         hashed = replace(found, body=body).digest("")
         connection.execute("UPDATE entry SET body = ?, hash = ?", (body, hashed))
         connection.close()
-        with pytest.raises(LedgerError, match="the first row of the ledger says nothing") as caught:
-            file_ledger(tmp_path / "x").bind(dataset="t", budget=None)
+        with pytest.raises(LedgerError, match="row 1 of the ledger, 'open', says nothing") as caught:
+            ledger_at(tmp_path / "x").bind(dataset="t", budget=None)
         assert caught.value.__context__ is None
 
     def test_rows_cannot_be_changed_through_sql(self, tmp_path: Path) -> None:
-        file_ledger(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
+        ledger_at(tmp_path / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
         connection = sqlite3.connect(tmp_path / "x")
         for change in ("UPDATE entry SET amount = '0'", "DELETE FROM entry"):
             with pytest.raises(sqlite3.IntegrityError, match="append only"):
@@ -291,7 +291,7 @@ class TestDamage:
 
     def test_an_old_copy_put_back_is_seen_by_who_has_seen_more(self, tmp_path: Path) -> None:
         path = tmp_path / "x"
-        ledger = file_ledger(path)
+        ledger = ledger_at(path)
         ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
         old = path.read_bytes()
         reserve(ledger, "a")
@@ -302,7 +302,7 @@ class TestDamage:
 
     def test_another_history_put_in_place_is_seen(self, tmp_path: Path) -> None:
         for name in ("x", "y"):
-            ledger = file_ledger(tmp_path / name)
+            ledger = ledger_at(tmp_path / name)
             ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
             reserve(ledger, name)
         assert ledger.spent.amount == Fraction(1, 10)
@@ -312,14 +312,14 @@ class TestDamage:
 
     def test_every_flipped_byte_is_refused_or_changes_nothing(self, tmp_path: Path) -> None:
         path = self.spoiled(tmp_path, "SELECT 1")
-        whole, expected = path.read_bytes(), file_ledger_of(path).history()
-        answers = file_ledger_of(path).answers("q")
+        whole, expected = path.read_bytes(), ledger_at_of(path).history()
+        answers = ledger_at_of(path).answers("q")
         refused = 0
         for place in range(0, len(whole), sized(61, 1)):
             other = tmp_path / "flipped"
             other.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
             try:
-                ledger = file_ledger_of(other)
+                ledger = ledger_at_of(other)
                 assert ledger.history() == expected
                 assert ledger.answers("q") == answers
             except LedgerError:
@@ -338,14 +338,14 @@ class Forgetful:
 
 
 def test_a_hash_without_the_amount_would_not_see_a_change() -> None:
-    row = Row(1, "reserve", "k", "ana", "q", "1/10", "0", "1/10", "0", "", b"", "")
+    row = Row(1, "reserve", "k", "ana", "1", "q", "1/10", "0", "1/10", "0", "0", "0", "", b"", "")
     cheaper = replace(row, amount="1/100", total="1/100")
     assert row.digest("") != cheaper.digest("")
     assert Forgetful.digest(row, "") == Forgetful.digest(cheaper, "")
 
 
 def test_every_field_is_in_the_hash() -> None:
-    row = Row(1, "reserve", "k", "ana", "q", "1/10", "0", "1/10", "0", "", b"", "")
+    row = Row(1, "reserve", "k", "ana", "1", "q", "1/10", "0", "1/10", "0", "0", "0", "", b"", "")
     others = {"number": 2, "answer": b"x"}
     for name in Row.__slots__:
         if name != "hash":
@@ -359,7 +359,7 @@ def test_the_history_is_plain() -> None:
     reserve(ledger, "a")
     opened, reserved = ledger.history()
     assert json.loads(opened.body)["dataset"] == "t"
-    assert (reserved.kind, reserved.analyst, reserved.share) == ("reserve", "ana", Fraction(1, 10))
+    assert (reserved.kind, reserved.analyst, reserved.share) == ("reserve", "curator", Fraction(1, 10))
 
 
 def test_the_rows_are_a_protocol(ledger: Ledger) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from discreet import dp
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, file_ledger, memory_ledger, sqlite
+from discreet.ledger import Ledger, ledger_at, memory_ledger, sqlite
 from tests.sizes import sized
 
 TENTH = dp.Loss.pure(epsilon=0.1)
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> Ledger:
-    made = file_ledger(path)
+    made = ledger_at(path)
     made.bind(dataset="t", budget=dp.Budget(epsilon=1))
     return made
 
@@ -52,19 +52,19 @@ class TestDurability:
         other.hardlink_to(path)
         for name in (path, other):
             with pytest.raises(LedgerError, match="has two names"):
-                file_ledger(name).bind(dataset="t", budget=None)
+                ledger_at(name).bind(dataset="t", budget=None)
         with pytest.raises(LedgerError, match="has two names"):
-            ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+            ledger.reserve(TENTH, key="a", question="q", analyst="curator")
         other.unlink()
         assert ledger.spent == dp.Charge()
 
     def test_a_symbolic_link_is_the_file_that_it_leads_to(self, ledger: Ledger, path: Path) -> None:
         other = path.with_name("y.ledger")
         other.symlink_to(path)
-        linked = file_ledger(other)
+        linked = ledger_at(other)
         linked.bind(dataset="t", budget=None)
         for number, each in enumerate((ledger, linked) * 5):
-            each.reserve(TENTH, key=str(number), question="q", analyst="ana")
+            each.reserve(TENTH, key=str(number), question="q", analyst="curator")
         assert ledger.spent == linked.spent == dp.Charge(Fraction(1))
 
     def test_an_old_sqlite_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,21 +86,21 @@ class TestDurability:
         with monkeypatch.context() as patch:
             patch.setattr(sqlite3, "connect", functools.partial(sqlite3.connect, factory=FullDisk))
             with pytest.raises(LedgerError, match="disk I/O error"):
-                ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+                ledger.reserve(TENTH, key="a", question="q", analyst="curator")
         with pytest.raises(LedgerError, match="start a new process"):
-            ledger.reserve(TENTH, key="b", question="q", analyst="ana")
+            ledger.reserve(TENTH, key="b", question="q", analyst="curator")
 
 
 class TestOtherFiles:
     def test_a_missing_folder_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="folder of the ledger does not exist"):
-            file_ledger(tmp_path / "no" / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
+            ledger_at(tmp_path / "no" / "x").bind(dataset="t", budget=dp.Budget(epsilon=1))
 
     @pytest.mark.parametrize("content", [b"not a database at all, but long enough" * 30, b"\x00" * 5000])
     def test_a_file_of_something_else_is_refused_and_left_alone(self, path: Path, content: bytes) -> None:
         path.write_bytes(content)
         with pytest.raises(LedgerError):
-            file_ledger(path).bind(dataset="t", budget=dp.Budget(epsilon=1))
+            ledger_at(path).bind(dataset="t", budget=dp.Budget(epsilon=1))
         assert path.read_bytes() == content
 
     def test_a_database_of_another_program_is_refused_and_left_alone(self, path: Path) -> None:
@@ -108,29 +108,29 @@ class TestOtherFiles:
             connection.execute("CREATE TABLE t (x)")
         content = path.read_bytes()
         with pytest.raises(LedgerError, match="not a ledger"):
-            file_ledger(path).bind(dataset="t", budget=dp.Budget(epsilon=1))
+            ledger_at(path).bind(dataset="t", budget=dp.Budget(epsilon=1))
         assert path.read_bytes() == content
 
     def test_a_newer_format_is_refused(self, ledger: Ledger, path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA user_version = 2")
-        with pytest.raises(LedgerError, match="format 2"):
+            connection.execute("PRAGMA user_version = 3")
+        with pytest.raises(LedgerError, match="format 3"):
             assert ledger.spent
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
     def test_a_read_only_file_is_refused(self, ledger: Ledger, path: Path) -> None:
         path.chmod(0o444)
         with pytest.raises(LedgerError):
-            ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+            ledger.reserve(TENTH, key="a", question="q", analyst="curator")
 
     @pytest.mark.parametrize("left", [None, b""])
     def test_a_ledger_that_is_gone_is_not_begun_anew(self, ledger: Ledger, path: Path, left: bytes | None) -> None:
-        ledger.reserve(TENTH, key="a", question="q", analyst="ana")
+        ledger.reserve(TENTH, key="a", question="q", analyst="curator")
         kept = path.read_bytes()
         path.unlink()
         if left is not None:
             path.write_bytes(left)
-        for use in (lambda: ledger.spent, lambda: ledger.reserve(TENTH, key="b", question="q", analyst="ana")):
+        for use in (lambda: ledger.spent, lambda: ledger.reserve(TENTH, key="b", question="q", analyst="curator")):
             with pytest.raises(LedgerError, match="file of the ledger is gone"):
                 use()
         assert (path.read_bytes() if path.exists() else None) == left
@@ -139,7 +139,7 @@ class TestOtherFiles:
 
     def test_a_directory_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="is a folder; give a file in it"):
-            file_ledger(tmp_path).bind(dataset="t", budget=dp.Budget(epsilon=1))
+            ledger_at(tmp_path).bind(dataset="t", budget=dp.Budget(epsilon=1))
 
 
 SPENDER = textwrap.dedent(
@@ -147,17 +147,17 @@ SPENDER = textwrap.dedent(
     import sys
     from discreet import dp
     from discreet.errors import BudgetExceeded
-    from discreet.ledger import file_ledger
+    from discreet.ledger import ledger_at
 
     path, worker, each = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    ledger = file_ledger(path)
+    ledger = ledger_at(path)
     ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))  # the first to come creates it
     print("ready", flush=True)
     sys.stdin.readline()
     for i in range(each):
         key = f"{worker}-{i}"
         try:
-            ledger.reserve(dp.Loss.pure(epsilon="1/40"), key=key, question="q", analyst="ana")
+            ledger.reserve(dp.Loss.pure(epsilon="1/40"), key=key, question="q", analyst="curator")
         except BudgetExceeded:
             continue
         ledger.record(key, key.encode())
@@ -189,7 +189,7 @@ class TestProcesses:
         answered = [line for process in workers for line in process.communicate(timeout=120)[0].split()]
         assert [process.returncode for process in workers] == [0] * 4
         assert len(answered) == len(set(answered)) == 40
-        opened = file_ledger(path)
+        opened = ledger_at(path)
         opened.bind(dataset="t", budget=None)
         assert opened.spent.amount == 1
 
@@ -202,7 +202,7 @@ class TestProcesses:
             seen = [process.stdout.readline().strip()]
             process.send_signal(signal.SIGKILL)
             seen += process.communicate(timeout=60)[0].split()
-            ledger = file_ledger(path)
+            ledger = ledger_at(path)
             ledger.bind(dataset="t", budget=None)
             stored = {answer.decode() for answer in ledger.answers("q")}
             assert {key for key in seen if key} <= stored
@@ -231,7 +231,7 @@ def in_a_child(work: object) -> object:
 class TestFork:
     def test_parent_and_child_share_the_budget_of_a_file(self, ledger: Ledger) -> None:
         def spend() -> str:
-            ledger.reserve(dp.Loss.pure(epsilon="0.6"), key="child", question="q", analyst="ana")
+            ledger.reserve(dp.Loss.pure(epsilon="0.6"), key="child", question="q", analyst="curator")
             return "admitted"
 
         assert in_a_child(spend) == "admitted"
@@ -241,5 +241,5 @@ class TestFork:
     def test_a_ledger_in_memory_does_not_follow_into_a_child(self) -> None:
         ledger = memory_ledger()
         ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
-        spend = lambda: ledger.reserve(TENTH, key="a", question="q", analyst="ana")  # noqa: E731
+        spend = lambda: ledger.reserve(TENTH, key="a", question="q", analyst="curator")  # noqa: E731
         assert in_a_child(spend) == "LedgerError"

@@ -15,9 +15,9 @@ _WHERE = {
     "BinnedExact": "quantile_tree",
     "Bins": "domain",
     "Boolean": "domain",
-    "Budget": "filter",
+    "Budget": "budget",
     "Category": "domain",
-    "Charge": "filter",
+    "Charge": "budget",
     "Date": "domain",
     "Datetime": "domain",
     "DiscreteGaussian": "discrete_gaussian",
@@ -99,6 +99,8 @@ if TYPE_CHECKING:
     from discreet.dp import smooth_sensitivity as smooth_sensitivity
     from discreet.dp import splitting as splitting
     from discreet.dp.above_threshold import AboveThreshold as AboveThreshold
+    from discreet.dp.budget import Budget as Budget
+    from discreet.dp.budget import Charge as Charge
     from discreet.dp.composition import compose as compose
     from discreet.dp.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from discreet.dp.domain import Bins as Bins
@@ -115,8 +117,6 @@ if TYPE_CHECKING:
     from discreet.dp.exponential import Exponential as Exponential
     from discreet.dp.exponential import MetricExponential as MetricExponential
     from discreet.dp.exponential import Utility as Utility
-    from discreet.dp.filter import Budget as Budget
-    from discreet.dp.filter import Charge as Charge
     from discreet.dp.filter import PrivacyFilter as PrivacyFilter
     from discreet.dp.filter import Settlement as Settlement
     from discreet.dp.gap import Gap as Gap

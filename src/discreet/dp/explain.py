@@ -13,7 +13,7 @@ from discreet.dp.reals import ball, upper
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from discreet.dp.filter import Budget
+    from discreet.dp.budget import Budget
 
 _SURE = 10_000  # an epsilon at which e^epsilon makes a certainty of the least belief that can be written
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.dp import randomness
-from discreet.dp.filter import Budget, PrivacyFilter, Settlement
+from discreet.dp.budget import Budget
+from discreet.dp.filter import PrivacyFilter, Settlement
 from discreet.dp.grid import exact_sum, numbers
 from discreet.dp.inversion import Integers
 from discreet.dp.logistic import coin, coins, margin_of_hit

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.dp.filter import Budget, Charge
+    from discreet.dp.budget import Budget, Charge
     from discreet.dp.loss import Loss
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.dp.budget import Budget
 from discreet.dp.explain import rounded_up
-from discreet.dp.filter import Budget
 from discreet.dp.logistic_sparse_vector import LogisticSparseVector
 from discreet.dp.loss import Approximate, Loss, Pure
 from discreet.dp.rational import Number, float_up, positive, positive_integer, probability, rational

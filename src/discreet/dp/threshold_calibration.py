@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.dp.filter import Budget
+from discreet.dp.budget import Budget
 from discreet.dp.grid import Steps
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
 from discreet.dp.rational import Number, positive_integer, probability, rational

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import NoReturn
 
 from discreet.dp import threshold_calibration as calibration
-from discreet.dp.filter import Budget, PrivacyFilter
+from discreet.dp.budget import Budget
+from discreet.dp.filter import PrivacyFilter
 from discreet.dp.hit_value import HitValue
 from discreet.dp.logistic import check_slope
 from discreet.dp.logistic_watch import LogisticWatch

@@ -13,20 +13,24 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import RLock
 
-from discreet.errors import InvalidParameter, LedgerError, NotSupported
-from discreet.ledger.ledger import Ledger, Row
+from discreet.errors import LedgerError
+from discreet.ledger.anchor import sync_folder
+from discreet.ledger.rows import COLUMNS, Row
 
 _APPLICATION = 0x64_63_6C_67  # "dclg", in the header of the file
-_FORMAT = 1
+_FORMAT = 2
 _OLDEST = (3, 37, 0)  # STRICT tables
 _PATIENCE = 60.0  # seconds to wait for other writers
 
 _SCHEMA = (
     """CREATE TABLE entry (
-        number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, analyst TEXT NOT NULL, body TEXT NOT NULL,
-        amount TEXT NOT NULL, delta TEXT NOT NULL, total TEXT NOT NULL, total_delta TEXT NOT NULL,
-        moment TEXT NOT NULL, answer BLOB NOT NULL, hash TEXT NOT NULL, UNIQUE (kind, key)) STRICT""",
+        number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, analyst TEXT NOT NULL,
+        version TEXT NOT NULL, body TEXT NOT NULL, amount TEXT NOT NULL, delta TEXT NOT NULL, total TEXT NOT NULL,
+        total_delta TEXT NOT NULL, own TEXT NOT NULL, own_delta TEXT NOT NULL, moment TEXT NOT NULL,
+        answer BLOB NOT NULL, hash TEXT NOT NULL, UNIQUE (kind, key)) STRICT""",
     "CREATE INDEX entry_body ON entry (body, kind)",
+    "CREATE INDEX entry_kind ON entry (kind, analyst, number)",
+    "CREATE INDEX entry_analyst ON entry (analyst, number)",
     "CREATE TRIGGER entry_stays BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'append only'); END",
     "CREATE TRIGGER entry_remains BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'append only'); END",
     f"PRAGMA application_id = {_APPLICATION}",
@@ -41,21 +45,7 @@ _PRAGMAS = (
     ("trusted_schema", ("OFF", "0")),
 )
 _GONE = "the file of the ledger is gone, and what was spent is on record nowhere else; put it back as it was."
-_COLUMNS = "number, kind, key, analyst, body, amount, delta, total, total_delta, moment, answer, hash"
-
-
-def file_ledger(path: str | os.PathLike[str]) -> Ledger:
-    """Return the ledger in a file, which is created with the first session."""
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-        raise InvalidParameter(f'a ledger is a file, for instance ledger="visits.ledger"; got {path!r:.60}.')
-    if str(path).startswith(("postgresql://", "postgres://")):
-        raise NotSupported('a ledger in PostgreSQL is not offered here; give a file, ledger="visits.ledger".')
-    return Ledger(SqliteStore(Path(path).absolute()))
-
-
-def memory_ledger() -> Ledger:
-    """Return a ledger that is forgotten with this process: for tests and lessons, never for a promise."""
-    return Ledger(SqliteStore(None))
+_COLUMNS = ", ".join(COLUMNS)
 
 
 class SqliteStore:
@@ -134,8 +124,10 @@ class SqliteRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def last(self) -> Row | None:
-        return self._one("ORDER BY number DESC LIMIT 1")
+    def last(self, kind: str | None = None, analyst: str | None = None) -> Row | None:
+        given = [(name, value) for name, value in (("kind", kind), ("analyst", analyst)) if value is not None]
+        where = "WHERE " + " AND ".join(f"{name} = ?" for name, _ in given) if given else ""
+        return self._one(f"{where} ORDER BY number DESC LIMIT 1", *(value for _, value in given))
 
     def find(self, kind: str, key: str) -> Row | None:
         return self._one("WHERE kind = ? AND key = ?", kind, key)
@@ -149,7 +141,7 @@ class SqliteRows:
         return [row[0] for row in self._connection.execute(sql, (body,))]
 
     def append(self, row: Row) -> None:
-        values = [getattr(row, column) for column in _COLUMNS.split(", ")]
+        values = [getattr(row, column) for column in COLUMNS]
         self._connection.execute(f"INSERT INTO entry ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values)
 
     def damage(self) -> str:
@@ -179,7 +171,7 @@ def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
                 raise LedgerError(f"this SQLite does not keep {pragma} = {wanted}: the ledger would not be durable.")
         if new:
             _create(connection)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         if path.stat().st_nlink > 1:
             raise LedgerError("the file of the ledger has two names, and would have a log under each; remove one.")
     except BaseException:
@@ -221,12 +213,3 @@ def _create(connection: sqlite3.Connection) -> None:
         for statement in _SCHEMA:
             connection.execute(statement)
     connection.execute("COMMIT")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file durable; its content is synced by SQLite."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

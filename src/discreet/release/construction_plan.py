@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.dp.composition import advanced_share
-from discreet.dp.filter import Budget
+from discreet.dp.budget import Budget
 from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp

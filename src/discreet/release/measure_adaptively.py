@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.dp.filter import Budget
+from discreet.dp.budget import Budget
 from discreet.dp.loss import Approximate, Loss, Zcdp
 from discreet.dp.rational import sqrt_up
 from discreet.dp.sensitivity import Sensitivity

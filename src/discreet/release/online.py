@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Self, final
 
 from discreet.dp import randomness
-from discreet.dp.filter import Charge
+from discreet.dp.budget import Charge
 from discreet.dp.loss import Loss
 from discreet.dp.private import Exact, Permit
 from discreet.dp.randomness import Stream

@@ -12,7 +12,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TypeAlias
 
-from discreet.dp.filter import Budget, PrivacyFilter
+from discreet.dp.budget import Budget
+from discreet.dp.filter import PrivacyFilter
 from discreet.dp.gaussian_curve import GaussianLoss
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
 from discreet.dp.private import Permit

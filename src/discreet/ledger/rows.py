@@ -1,0 +1,132 @@
+"""The rows of a ledger: what one holds, how it is chained to the one before, and what keeps them.
+
+| kind    | body                              | answer                        | what it costs                       |
+|---------|-----------------------------------|-------------------------------|-------------------------------------|
+| open    | the dataset and its budget        |                               |                                     |
+| raise   | a larger budget, and the reason   |                               |                                     |
+| grant   | the budget of one analyst         |                               |                                     |
+| revoke  | the reason                        |                               |                                     |
+| version | why the rows of the table changed |                               |                                     |
+| reserve | the question                      |                               | the loss, in the budget's currency  |
+| answer  | the question                      | what was released             |                                     |
+| anchor  | where the anchor is               |                               |                                     |
+| burn    | why an old copy was taken         |                               | what the anchor says it had spent   |
+| state   | what an interactive object is     | its state, with its version   | the loss of what it did since       |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Protocol
+
+from discreet.dp import Charge
+
+OPEN, RAISE, GRANT, REVOKE, VERSION = "open", "raise", "grant", "revoke", "version"
+RESERVE, ANSWER, STATE, ANCHOR, BURN = "reserve", "answer", "state", "anchor", "burn"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as it is stored: a number, texts, one blob, and the hash that chains it to the row before.
+
+    `total` is what all rows up to this one cost together, in the currency of the dataset's budget; `own` is what the
+    rows of this analyst cost since the last grant to them, in the currency of that grant.
+    """
+
+    number: int
+    kind: str
+    key: str
+    analyst: str
+    version: str
+    body: str
+    amount: str
+    delta: str
+    total: str
+    total_delta: str
+    own: str
+    own_delta: str
+    moment: str
+    answer: bytes
+    hash: str
+
+    def digest(self, before: str) -> str:
+        """Return the hash of this row after the row whose hash is `before`."""
+        held = [getattr(self, field.name) for field in fields(self) if field.name not in ("answer", "hash")]
+        whole = [before, *held, hashlib.sha256(self.answer).hexdigest()]
+        return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+
+    @property
+    def charge(self) -> Charge:
+        return Charge(Fraction(self.amount), Fraction(self.delta))
+
+    @property
+    def spent(self) -> Charge:
+        """Everything that was charged up to this row."""
+        return Charge(Fraction(self.total), Fraction(self.total_delta))
+
+    @property
+    def own_spent(self) -> Charge:
+        """What this analyst was charged since the last grant to them, in the currency of that grant."""
+        return Charge(Fraction(self.own), Fraction(self.own_delta))
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+class Rows(Protocol):
+    """The rows inside one transaction."""
+
+    def last(self, kind: str | None = None, analyst: str | None = None) -> Row | None:
+        """Return the newest row, of this kind and of this analyst where they are given."""
+        ...
+
+    def find(self, kind: str, key: str) -> Row | None: ...
+    def after(self, number: int) -> Iterator[Row]: ...
+    def answers(self, body: str) -> list[bytes]: ...
+    def append(self, row: Row) -> None: ...
+
+
+class Store(Protocol):
+    """Where the rows are kept.
+
+    Guarantee: `writing` excludes every other writer, in this process or another; when it is left without an
+      exception its rows are on disk, and otherwise none of them is.
+    """
+
+    def writing(self) -> AbstractContextManager[Rows]: ...
+    def reading(self) -> AbstractContextManager[Rows]: ...
+    def check(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the history: who asked what, when, and what part of the budget it took."""
+
+    number: int
+    kind: str
+    analyst: str
+    version: str
+    body: str
+    share: Fraction
+    moment: str
+    hash: str
+
+
+def follows(row: Row, before: Row | None, own: Charge) -> bool:
+    """Whether a row is the next one: its number, its hash, and its running totals.
+
+    `own` is what this analyst had spent before it, in the currency of their grant; that currency is not recomputed.
+    """
+    try:
+        total = (before.spent if before else Charge()) + row.charge
+        charged = row.charge.amount >= 0 and row.charge.delta >= 0 and row.spent == total
+        grown = row.kind == GRANT or (row.own_spent.amount >= own.amount and row.own_spent.delta >= own.delta)
+    except (ValueError, ZeroDivisionError):
+        return False
+    numbered = row.number == (before.number + 1 if before else 1)
+    return numbered and charged and grown and row.hash == row.digest(before.hash if before else "")
