@@ -32,16 +32,6 @@ def ledger(path: Path, tmp_path: Path) -> Ledger:
     return made
 
 
-def copied(path: Path, to: Path) -> None:
-    """A copy as a backup makes it: the log is part of the file."""
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copy(path, to)
-
-
 def opened(path: Path) -> Ledger:
     again = ledger_at(path)
     again.bind(dataset="t", budget=None)
@@ -50,7 +40,7 @@ def opened(path: Path) -> Ledger:
 
 class TestRollback:
     def test_an_old_copy_that_is_put_back_is_refused(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:
-        copied(path, tmp_path / "backup")
+        ledger.backup(tmp_path / "backup")
         spend(ledger, "b")
         shutil.copy(tmp_path / "backup", path)
         with pytest.raises(LedgerError, match="behind its anchor"):
@@ -59,13 +49,13 @@ class TestRollback:
     def test_without_an_anchor_nothing_would_be_seen(self, path: Path, tmp_path: Path) -> None:
         """The broken twin: a ledger without an anchor spends again what was spent."""
         bare = Ledger.create(path, dataset="t", budget=dp.Budget(epsilon=1))
-        copied(path, tmp_path / "backup")
+        bare.backup(tmp_path / "backup")
         spend(bare, "b")
         shutil.copy(tmp_path / "backup", path)
         assert opened(path).spent == dp.Charge()
 
     def test_a_second_copy_that_is_used_is_seen_by_both(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:
-        copied(path, tmp_path / "twin.ledger")
+        ledger.backup(tmp_path / "twin.ledger")
         twin = opened(tmp_path / "twin.ledger")
         spend(twin, "theirs")
         with pytest.raises(LedgerError, match="behind its anchor"):
@@ -75,7 +65,7 @@ class TestRollback:
     def test_what_the_anchor_says_was_spent_is_spent_once_the_curator_confirms(
         self, ledger: Ledger, path: Path, tmp_path: Path
     ) -> None:
-        copied(path, tmp_path / "backup")
+        ledger.backup(tmp_path / "backup")
         for key in "bcd":
             spend(ledger, key)
         shutil.copy(tmp_path / "backup", path)
@@ -114,6 +104,14 @@ class TestRollback:
             spend(ledger, "b")
         place.write_text(held, "utf-8")
         spend(ledger, "b")
+
+    def test_a_backup_is_a_ledger_and_overwrites_nothing(self, ledger: Ledger, tmp_path: Path) -> None:
+        ledger.backup(tmp_path / "backup")
+        assert opened(tmp_path / "backup").history() == ledger.history()
+        with pytest.raises(LedgerError, match="overwrite"):
+            ledger.backup(tmp_path / "backup")
+        with pytest.raises(LedgerError, match="folder"):
+            ledger.backup(tmp_path / "no" / "backup")
 
     def test_every_row_is_anchored_when_it_is_shown(self, ledger: Ledger, tmp_path: Path) -> None:
         for key in "bcd":

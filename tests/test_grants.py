@@ -12,9 +12,9 @@ from discreet.ledger import Ledger, ledger_at, memory_ledger
 TENTH = dp.Loss.pure(epsilon=0.1)
 
 
-@pytest.fixture
-def ledger() -> Ledger:
-    made = memory_ledger()
+@pytest.fixture(params=["memory", "postgres"])
+def ledger(request: pytest.FixtureRequest) -> Ledger:
+    made = memory_ledger() if request.param == "memory" else ledger_at(request.getfixturevalue("durable_postgres")())
     made.bind(dataset="t", budget=dp.Budget(epsilon=1))
     return made
 

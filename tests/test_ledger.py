@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from discreet import dp
-from discreet.errors import BudgetExceeded, LedgerError, NotSupported
+from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, ledger_at, memory_ledger
 from discreet.ledger.ledger import Row, Rows
 from tests.sizes import sized
@@ -20,9 +20,15 @@ from tests.sizes import sized
 TENTH = dp.Loss.pure(epsilon=0.1)
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "postgres"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
-    made = ledger_at(tmp_path / "x.ledger") if request.param == "file" else memory_ledger()
+    match request.param:
+        case "file":
+            made = ledger_at(tmp_path / "x.ledger")
+        case "memory":
+            made = memory_ledger()
+        case _:
+            made = ledger_at(request.getfixturevalue("durable_postgres")())
     made.bind(dataset="t", budget=dp.Budget(epsilon=1))
     return made
 
@@ -135,10 +141,6 @@ class TestBind:
     def test_a_ledger_that_is_not_open_reserves_nothing(self) -> None:
         with pytest.raises(LedgerError, match="not open"):
             reserve(memory_ledger(), "a")
-
-    def test_postgres_is_refused_for_now(self) -> None:
-        with pytest.raises(NotSupported, match="give a file"):
-            ledger_at("postgresql://host/db")
 
     def test_a_memory_ledger_says_so(self) -> None:
         assert "forgotten" in repr(memory_ledger())

@@ -118,7 +118,12 @@ class Anchor:
 
 def sync_folder(folder: Path) -> None:
     """Make the name of a new file durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    sync_file(folder)
+
+
+def sync_file(path: Path) -> None:
+    """Make what a file holds durable."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -7,6 +7,7 @@ totals. The totals are what the next reservation is held against, in the same tr
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 
 from discreet.dp import Budget, Charge, Loss, Permit, PrivacyFilter
 from discreet.dp.rational import Number
@@ -198,6 +199,10 @@ class Ledger(Chain):
                 Entry(r.number, r.kind, r.analyst, r.version, r.body, share(r.charge), r.moment, r.hash)
                 for r in rows.after(0)
             ]
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copy the ledger as it is now to a new file. To serve from it again later is to forget what came between."""
+        self._store.backup(Path(path).absolute())
 
     def verify(self) -> None:
         """Read every row again and recompute hashes and totals; raises LedgerError if anything differs."""

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Protocol
 
 from discreet.dp import Charge
@@ -101,6 +102,7 @@ class Store(Protocol):
     def writing(self) -> AbstractContextManager[Rows]: ...
     def reading(self) -> AbstractContextManager[Rows]: ...
     def check(self) -> None: ...
+    def backup(self, path: Path) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

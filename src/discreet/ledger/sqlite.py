@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import sync_folder
-from discreet.ledger.rows import COLUMNS, Row
+from discreet.ledger.anchor import sync_file, sync_folder
+from discreet.ledger.places import refuse_network
+from discreet.ledger.sql_rows import SqlRows
 
 _APPLICATION = 0x64_63_6C_67  # "dclg", in the header of the file
 _FORMAT = 2
@@ -45,7 +46,6 @@ _PRAGMAS = (
     ("trusted_schema", ("OFF", "0")),
 )
 _GONE = "the file of the ledger is gone, and what was spent is on record nowhere else; put it back as it was."
-_COLUMNS = ", ".join(COLUMNS)
 
 
 class SqliteStore:
@@ -62,28 +62,40 @@ class SqliteStore:
     def __repr__(self) -> str:
         return f"ledger in {self._path.name}" if self._path else "ledger in memory: forgotten with this process"
 
-    def writing(self) -> AbstractContextManager[SqliteRows]:
+    def writing(self) -> AbstractContextManager[SqlRows]:
         """One transaction that excludes every other writer; durable when it is left without an exception."""
         return self._transaction("BEGIN IMMEDIATE")
 
-    def reading(self) -> AbstractContextManager[SqliteRows]:
+    def reading(self) -> AbstractContextManager[SqlRows]:
         """One transaction on an unchanging view of the rows."""
         return self._transaction("BEGIN")
 
     def check(self) -> None:
         """Refuse a file with damaged pages; an index that lost a row would let a key be used twice."""
         with self._transaction("BEGIN") as rows:
-            if rows.damage() != "ok":
+            damage = rows.one("PRAGMA integrity_check(1)")
+            if damage != ("ok",):
                 raise LedgerError("the file of the ledger is damaged; restore a copy that is as new as possible.")
 
+    def backup(self, path: Path) -> None:
+        """Copy what is committed to a file that must not exist, and sync it."""
+        if path.exists():
+            raise LedgerError("the backup would overwrite a file; give a path that does not exist.")
+        if not path.parent.is_dir():
+            raise LedgerError("the folder of the backup does not exist; create it, or give another path.")
+        with self._connection() as connection, closing(sqlite3.connect(path)) as copy:
+            connection.backup(copy)
+        sync_file(path)
+        sync_folder(path.parent)
+
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[SqliteRows]:
+    def _transaction(self, begin: str) -> Iterator[SqlRows]:
         problem = ""
         try:
             with self._connection() as connection:
                 connection.execute(begin)
                 try:
-                    yield SqliteRows(connection)
+                    yield SqlRows(connection.execute)
                 except BaseException:
                     connection.execute("ROLLBACK")
                     raise
@@ -118,40 +130,6 @@ class SqliteStore:
                 yield self._memory
 
 
-class SqliteRows:
-    """The rows inside one transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def last(self, kind: str | None = None, analyst: str | None = None) -> Row | None:
-        given = [(name, value) for name, value in (("kind", kind), ("analyst", analyst)) if value is not None]
-        where = "WHERE " + " AND ".join(f"{name} = ?" for name, _ in given) if given else ""
-        return self._one(f"{where} ORDER BY number DESC LIMIT 1", *(value for _, value in given))
-
-    def find(self, kind: str, key: str) -> Row | None:
-        return self._one("WHERE kind = ? AND key = ?", kind, key)
-
-    def after(self, number: int) -> Iterator[Row]:
-        sql = f"SELECT {_COLUMNS} FROM entry WHERE number > ? ORDER BY number"
-        return (Row(*row) for row in self._connection.execute(sql, (number,)))
-
-    def answers(self, body: str) -> list[bytes]:
-        sql = "SELECT answer FROM entry WHERE body = ? AND kind = 'answer' ORDER BY number"
-        return [row[0] for row in self._connection.execute(sql, (body,))]
-
-    def append(self, row: Row) -> None:
-        values = [getattr(row, column) for column in COLUMNS]
-        self._connection.execute(f"INSERT INTO entry ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values)
-
-    def damage(self) -> str:
-        return str(self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-
-    def _one(self, condition: str, *values: str) -> Row | None:
-        row = self._connection.execute(f"SELECT {_COLUMNS} FROM entry {condition}", values).fetchone()
-        return Row(*row) if row else None
-
-
 def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
     """Return a connection to the file, created if it may be, with all that durability needs read back."""
     if path.is_dir():
@@ -160,6 +138,8 @@ def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
         raise LedgerError("the folder of the ledger does not exist; create it, or give another path.")
     if not (may_be_new or path.exists()):
         raise LedgerError(_GONE)
+    if may_be_new:
+        refuse_network(path)
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
     try:
         new = _is_new(connection)  # before the first write: a file of another program is left as it was
