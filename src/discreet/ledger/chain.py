@@ -25,7 +25,8 @@ class Chain:
 
     def _forget(self) -> None:
         self._seen: Row | None = None  # the chain is verified up to here
-        self._own: dict[str, Charge] = {}  # what each analyst had spent there
+        self._spent = Charge()  # what was spent there
+        self._own: dict[str, str] = {}  # and by each analyst
 
     def _append(
         self,
@@ -80,6 +81,7 @@ class Chain:
     def _catch_up(self, rows: Rows) -> None:
         """Verify the rows that were not verified before, and that those verified before are still there."""
         seen = before = self._seen
+        spent = self._spent
         for row in rows.after(seen.number - 1 if seen else 0):
             if seen is not None and row.number == seen.number:
                 if row != seen:
@@ -88,13 +90,14 @@ class Chain:
                     )
                 seen = None
                 continue
-            if seen is not None or not follows(row, before, self._own.get(row.analyst, Charge())):
+            after = follows(row, before, spent, self._own.get(row.analyst, "0")) if seen is None else None
+            if after is None:
                 raise LedgerError(f"row {row.number} of the ledger does not fit the rows before it; it was damaged.")
-            before = row
-            self._own[row.analyst] = row.own_spent
+            before, spent = row, after
+            self._own[row.analyst] = row.own
         if seen is not None:
             raise LedgerError("the ledger has fewer rows than it had; an old copy was put in its place.")
-        self._seen = before
+        self._seen, self._spent = before, spent
 
 
 def total(rows: Rows) -> Charge:

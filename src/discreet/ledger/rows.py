@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 from typing import Protocol
 
@@ -57,8 +58,7 @@ class Row:
 
     def digest(self, before: str) -> str:
         """Return the hash of this row after the row whose hash is `before`."""
-        held = [getattr(self, field.name) for field in fields(self) if field.name not in ("answer", "hash")]
-        whole = [before, *held, hashlib.sha256(self.answer).hexdigest()]
+        whole = [before, *_HASHED(self), hashlib.sha256(self.answer).hexdigest()]
         return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
     @property
@@ -77,6 +77,7 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
+_HASHED = attrgetter(*(name for name in COLUMNS if name not in ("answer", "hash")))
 
 
 class Rows(Protocol):
@@ -119,16 +120,17 @@ class Entry:
     hash: str
 
 
-def follows(row: Row, before: Row | None, own: Charge) -> bool:
-    """Whether a row is the next one: its number, its hash, and its running totals.
+def follows(row: Row, before: Row | None, total: Charge, own: str) -> Charge | None:
+    """Return the running total if a row is the next one: by its number, its hash and its totals; else None.
 
-    `own` is what this analyst had spent before it, in the currency of their grant; that currency is not recomputed.
+    `total` is that of the row before. `own` is what this analyst had spent before, in the currency of their grant; what
+    that currency charges for a row is not recomputed.
     """
     try:
-        total = (before.spent if before else Charge()) + row.charge
-        charged = row.charge.amount >= 0 and row.charge.delta >= 0 and row.spent == total
-        grown = row.kind == GRANT or (row.own_spent.amount >= own.amount and row.own_spent.delta >= own.delta)
+        charge = row.charge
+        after = total + charge if charge.amount or charge.delta else total
+        fits = row.spent == after and (row.kind == GRANT or row.own == own or Fraction(row.own) >= Fraction(own))
     except (ValueError, ZeroDivisionError):
-        return False
+        return None
     numbered = row.number == (before.number + 1 if before else 1)
-    return numbered and charged and grown and row.hash == row.digest(before.hash if before else "")
+    return after if numbered and fits and row.hash == row.digest(before.hash if before else "") else None
