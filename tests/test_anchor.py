@@ -1,7 +1,6 @@
 """DU-09: an old copy of a ledger that is put back, a second copy that is used, and an anchor that is gone."""
 
 import json
-import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from discreet import dp
 from discreet.errors import InvalidParameter, LedgerError
 from discreet.ledger import Ledger, anchor, ledger_at
+from tests.test_ledger import put_in_place
 
 TENTH = dp.Loss.pure(epsilon=0.1)
 
@@ -42,7 +42,7 @@ class TestRollback:
     def test_an_old_copy_that_is_put_back_is_refused(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:
         ledger.backup(tmp_path / "backup")
         spend(ledger, "b")
-        shutil.copy(tmp_path / "backup", path)
+        put_in_place(path, (tmp_path / "backup").read_bytes())
         with pytest.raises(LedgerError, match="behind its anchor"):
             opened(path)
 
@@ -51,7 +51,7 @@ class TestRollback:
         bare = Ledger.create(path, dataset="t", budget=dp.Budget(epsilon=1))
         bare.backup(tmp_path / "backup")
         spend(bare, "b")
-        shutil.copy(tmp_path / "backup", path)
+        put_in_place(path, (tmp_path / "backup").read_bytes())
         assert opened(path).spent == dp.Charge()
 
     def test_a_second_copy_that_is_used_is_seen_by_both(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:
@@ -68,9 +68,7 @@ class TestRollback:
         ledger.backup(tmp_path / "backup")
         for key in "bcd":
             spend(ledger, key)
-        shutil.copy(tmp_path / "backup", path)
-        (tmp_path / "x.ledger-wal").unlink(missing_ok=True)
-        (tmp_path / "x.ledger-shm").unlink(missing_ok=True)
+        put_in_place(path, (tmp_path / "backup").read_bytes())
         again = ledger_at(path)
         with pytest.raises(InvalidParameter, match="reason"):
             again.anchor(tmp_path / "second" / "x.anchor")

@@ -219,6 +219,14 @@ class TestThreads:
         assert race(broken, threads=2, each=1, meet=True) == 2  # a budget for one
 
 
+def put_in_place(path: Path, content: bytes) -> None:
+    """Puts another file where a ledger is, as a restored backup does, while the ledger is open."""
+    (beside := path.with_name("restored")).write_bytes(content)
+    for log in ("-wal", "-shm"):
+        path.with_name(path.name + log).unlink(missing_ok=True)
+    beside.replace(path)
+
+
 class TestDamage:
     """DU-08: what was changed is seen, and nothing more is spent."""
 
@@ -295,10 +303,11 @@ class TestDamage:
         path = tmp_path / "x"
         ledger = ledger_at(path)
         ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
+        ledger.close()
         old = path.read_bytes()
         reserve(ledger, "a")
         assert ledger.spent.amount == Fraction(1, 10)
-        path.write_bytes(old)
+        put_in_place(path, old)
         with pytest.raises(LedgerError, match="fewer rows"):
             reserve(ledger, "b")
 
@@ -307,8 +316,9 @@ class TestDamage:
             ledger = ledger_at(tmp_path / name)
             ledger.bind(dataset="t", budget=dp.Budget(epsilon=1))
             reserve(ledger, name)
+            ledger.close()
         assert ledger.spent.amount == Fraction(1, 10)
-        (tmp_path / "y").write_bytes((tmp_path / "x").read_bytes())
+        put_in_place(tmp_path / "y", (tmp_path / "x").read_bytes())
         with pytest.raises(LedgerError, match="changed under our feet"):
             reserve(ledger, "b")
 

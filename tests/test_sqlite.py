@@ -36,13 +36,14 @@ def ledger(path: Path) -> Ledger:
 
 class TestDurability:
     def test_the_settings_are_those_that_durability_needs(self, ledger: Ledger, path: Path) -> None:
-        with closing(sqlite._opened(path, may_be_new=False)) as connection:
+        with closing(sqlite._opened(path, sqlite.STANDARD, may_be_new=False)) as connection:
             read = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name, _ in sqlite._PRAGMAS}
         assert read["journal_mode"] == "wal"
         assert read["synchronous"] == 2  # FULL
 
     def test_a_setting_that_does_not_hold_is_refused(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sqlite, "_PRAGMAS", (("synchronous", ("OFF", "2")),))
+        ledger.close()
         with pytest.raises(LedgerError, match="would not be durable"):
             assert ledger.spent
 
@@ -83,6 +84,7 @@ class TestDurability:
                     raise sqlite3.OperationalError("disk I/O error")
                 return super().execute(sql, *values)  # type: ignore[arg-type]
 
+        ledger.close()
         with monkeypatch.context() as patch:
             patch.setattr(sqlite3, "connect", functools.partial(sqlite3.connect, factory=FullDisk))
             with pytest.raises(LedgerError, match="disk I/O error"):
@@ -114,6 +116,7 @@ class TestOtherFiles:
     def test_a_newer_format_is_refused(self, ledger: Ledger, path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA user_version = 3")
+        ledger.close()
         with pytest.raises(LedgerError, match="format 3"):
             assert ledger.spent
 
@@ -126,6 +129,7 @@ class TestOtherFiles:
     @pytest.mark.parametrize("left", [None, b""])
     def test_a_ledger_that_is_gone_is_not_begun_anew(self, ledger: Ledger, path: Path, left: bytes | None) -> None:
         ledger.reserve(TENTH, key="a", question="q", analyst="curator")
+        ledger.close()
         kept = path.read_bytes()
         path.unlink()
         if left is not None:

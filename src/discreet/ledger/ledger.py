@@ -204,6 +204,10 @@ class Ledger(Chain):
         """Copy the ledger as it is now to a new file. To serve from it again later is to forget what came between."""
         self._store.backup(Path(path).absolute())
 
+    def close(self) -> None:
+        """Give back files and connections. Whatever is asked next opens them again."""
+        self._store.close()
+
     def verify(self) -> None:
         """Read every row again and recompute hashes and totals; raises LedgerError if anything differs."""
         self._forget()

@@ -77,6 +77,9 @@ class PostgresStore:
             if guards != (1,):
                 raise LedgerError("the table of the ledger is not append-only any more; find out who changed it.")
 
+    def close(self) -> None:
+        """Do nothing: no connection outlives its transaction."""
+
     def backup(self, path: Path) -> None:
         """Refuse: the server has tools for that, which see to its whole state."""
         raise NotSupported("a ledger in PostgreSQL is backed up with the database: pg_dump, or the server's archive.")

@@ -1,17 +1,21 @@
 """The rows of a ledger in SQLite: one file, or memory.
 
-A connection lives as long as one transaction, so nothing is shared between threads or inherited by a forked child,
-and the file is checked each time it is opened.
+One connection is kept, and threads take turns on it. It is closed before a fork, since a child that inherits it would
+undo its locks, and opened again, with every check, wherever it is needed next. Before each transaction the file must be
+the one that was opened.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.anchor import sync_file, sync_folder
@@ -48,16 +52,37 @@ _PRAGMAS = (
 _GONE = "the file of the ledger is gone, and what was spent is on record nowhere else; put it back as it was."
 
 
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """What speaks to SQLite: something that opens a connection with `execute` and `close`, and its errors."""
+
+    connect: Callable[[str], Any]
+    error: type[Exception]
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+STANDARD = Driver(_connect, sqlite3.Error)
+
+
 class SqliteStore:
     """Rows in a SQLite file with a write-ahead log that is synced at every commit; or in memory, if `path` is None."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, driver: Driver = STANDARD) -> None:
         if sqlite3.sqlite_version_info < _OLDEST:
             raise LedgerError(f"a ledger needs SQLite 3.37; this Python has {sqlite3.sqlite_version}.")
-        self._path, self._process, self._broken = path, os.getpid(), False
+        self._path, self._process, self._broken, self._driver = path, os.getpid(), False, driver
         self._lock = RLock()
         self._found = False  # the file was there, and holds what was spent
-        self._memory = _in_memory() if path is None else None
+        self._kept: list[Any] = []  # the connection, if one is open
+        self._file: tuple[int, int] | None = None  # which file it was opened on
+        if path is None:
+            self._kept.append(_connect(":memory:"))
+            _create(self._kept[0])
+        weakref.finalize(self, _close, self._kept)
+        _STORES.add(self)
 
     def __repr__(self) -> str:
         return f"ledger in {self._path.name}" if self._path else "ledger in memory: forgotten with this process"
@@ -76,6 +101,12 @@ class SqliteStore:
             damage = rows.one("PRAGMA integrity_check(1)")
             if damage != ("ok",):
                 raise LedgerError("the file of the ledger is damaged; restore a copy that is as new as possible.")
+
+    def close(self) -> None:
+        """Give the connection back; the next transaction opens another."""
+        with self._lock:
+            if self._path is not None:
+                _close(self._kept)
 
     def backup(self, path: Path) -> None:
         """Copy what is committed to a file that must not exist, and sync it."""
@@ -100,37 +131,79 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
                     raise
                 self._commit(connection)
-        except sqlite3.Error as error:  # its text names the cause (locked, full, read-only), never a row
+        except self._driver.error as error:  # its text names the cause (locked, full, read-only), never a row
             problem = str(error)
         if problem:
             raise LedgerError(f"the ledger cannot be used: {problem}. Nothing more is spent or shown until it can.")
 
-    def _commit(self, connection: sqlite3.Connection) -> None:
+    def _commit(self, connection: Any) -> None:
         try:
             connection.execute("COMMIT")
-        except sqlite3.Error:
+        except self._driver.error:
             self._broken = True  # what is on disk is unknown now, and a second sync may report a success that is none
             raise
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self) -> Iterator[Any]:
         if self._broken:
             raise LedgerError("a write to the ledger failed in this process; find the cause and start a new process.")
-        if self._path is not None:
-            connection = _opened(self._path, may_be_new=not self._found)
-            self._found = True
-            try:
-                yield connection
-            finally:
-                connection.close()
-        elif self._memory is None or os.getpid() != self._process:
-            raise LedgerError('a ledger in memory belongs to one process; give a file, ledger="visits.ledger".')
-        else:
-            with self._lock:
-                yield self._memory
+        with self._lock:
+            yield self._current()
+
+    def _current(self) -> Any:
+        if self._path is None:
+            if os.getpid() != self._process:
+                raise LedgerError('a ledger in memory belongs to one process; give a file, ledger="visits.ledger".')
+            return self._kept[0]
+        if self._kept and _identity(self._path) != self._file:
+            _close(self._kept)
+        if not self._kept:
+            self._kept.append(_opened(self._path, self._driver, may_be_new=not self._found))
+            self._found, self._file = True, _identity(self._path)
+        return self._kept[0]
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        self.close()
+
+    def _after_fork(self) -> None:
+        self._lock.release()
 
 
-def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
+_STORES: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_FORKING: list[SqliteStore] = []  # those that wait for a fork to be over
+
+
+def _before_fork() -> None:
+    _FORKING[:] = list(_STORES)
+    for store in _FORKING:
+        store._before_fork()
+
+
+def _after_fork() -> None:
+    while _FORKING:
+        _FORKING.pop()._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+def _close(kept: list[Any]) -> None:
+    while kept:
+        kept.pop().close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return which file a path leads to; None if to none, or to one with a second name and so a second log."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found.st_nlink == 1 else None
+
+
+def _opened(path: Path, driver: Driver, *, may_be_new: bool) -> Any:
     """Return a connection to the file, created if it may be, with all that durability needs read back."""
     if path.is_dir():
         raise LedgerError('the path of the ledger is a folder; give a file in it, for instance "visits.ledger".')
@@ -138,9 +211,11 @@ def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
         raise LedgerError("the folder of the ledger does not exist; create it, or give another path.")
     if not (may_be_new or path.exists()):
         raise LedgerError(_GONE)
+    if path.exists() and path.stat().st_nlink > 1:
+        raise LedgerError("the file of the ledger has two names, and would have a log under each; remove one.")
     if may_be_new:
         refuse_network(path)
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection = driver.connect(str(path))
     try:
         new = _is_new(connection)  # before the first write: a file of another program is left as it was
         if new and not may_be_new:
@@ -152,8 +227,6 @@ def _opened(path: Path, *, may_be_new: bool) -> sqlite3.Connection:
         if new:
             _create(connection)
             sync_folder(path.parent)
-        if path.stat().st_nlink > 1:
-            raise LedgerError("the file of the ledger has two names, and would have a log under each; remove one.")
     except BaseException:
         connection.close()
         raise
@@ -164,13 +237,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _in_memory() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    _create(connection)
-    return connection
-
-
-def _is_new(connection: sqlite3.Connection) -> bool:
+def _is_new(connection: Any) -> bool:
     """Whether the file is empty; refuses a file that is not a ledger, or one of another format."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -185,7 +252,7 @@ def _is_new(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _create(connection: sqlite3.Connection) -> None:
+def _create(connection: Any) -> None:
     connection.execute("BEGIN IMMEDIATE")
     if (
         connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION
