@@ -84,6 +84,8 @@ class Bins(Listed):
                 "Bins takes a list of numbers, for instance Bins([0, 10, 50]); write list(...) around anything else."
             )
         exact = tuple(rational(edge, "an edge") for edge in listed)
+        if any(abs(edge) >= 2**1023 for edge in exact):
+            raise InvalidParameter("Bins takes edges that are floats; bins without an end have a large number there.")
         floats = np.array([float(edge) for edge in exact], np.float64)
         if len(exact) < 2 or not bool((np.diff(floats) > 0).all()):
             raise InvalidParameter("Bins takes at least two edges, each above the one before.")

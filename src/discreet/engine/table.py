@@ -1,17 +1,18 @@
-"""A table with the public facts about it: its name, its version and what its columns may hold."""
+"""A table with the public facts about it: its name, its version, whom it is about and what its columns may hold."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from discreet import dp
-from discreet.engine.source import File, Frame, has_utf8, source_of
-from discreet.errors import InvalidParameter, NeedsDeclaration, NotSupported
+from discreet.dp.domain import Column
+from discreet.engine.declared import checked_columns, checked_name, checked_unit, checked_version
+from discreet.engine.description import Description
+from discreet.engine.source import Frame, Source, source_of
+from discreet.errors import NeedsDeclaration
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -20,53 +21,54 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    Readable: TypeAlias = str | PathLike[str] | pd.DataFrame | pl.DataFrame | pa.Table
+    Readable: TypeAlias = str | PathLike[str] | pd.DataFrame | pl.DataFrame | pa.Table | Any  # Any is one of Spark's
 
-Domain = dp.Category | dp.Integer | dp.Real | dp.Boolean | dp.Date | dp.Datetime | dp.Text
+Domain = Column
 
-COUNT = "COUNT(*)"  # what a count is called inside; no column may have that name
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_LONGEST = 200  # characters of a column name
 _LISTED = 50  # columns that a message names
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Description:
-    """The public facts about a table."""
-
-    name: str
-    version: str
-    columns: Mapping[str, Domain]
-
-    def __repr__(self) -> str:
-        columns = "".join(f"\n  {name}: {_short(repr(domain))}" for name, domain in self.columns.items())
-        return f"table {self.name}, version {self.version}; every row is its own unit; columns:{columns}"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Table:
     """A table about people: where its rows are, and everything about it that is public.
 
-    Guarantee: what is protected is one row, added or removed; every row is its own unit. Columns that are not
-      declared are invisible. A value outside its declared domain counts as NULL and never raises.
-      The caller must ensure that the declarations are public facts and were not read off the rows, and that a CSV
-      file was written by a program that quotes its cells: a quote that is never closed takes the next rows with it,
-      and a line break of any kind that is not in quotes begins another row.
+    Guarantee: what is protected is all rows of one unit, the owner of what stands in the column `unit`; without `unit`
+      it is one row. A unit has as many rows as it likes: what counts of them is bounded by `rows_per_unit`,
+      `groups_per_unit` and `rows_per_group`, which change noise and bias and never what is protected. A row without a
+      unit is dropped. Columns that are not declared are invisible. A value outside its declared domain counts as NULL
+      and never raises. A table with `public=True` protects nobody.
+      The caller must ensure that the declarations are public facts and were not read off the rows, that no person has
+      two values of `unit` (and, without `unit`, no two rows), and that a CSV file was written by a program that quotes
+      its cells: a quote that is never closed takes the next rows with it, and a line break of any kind that is not in
+      quotes begins another row.
 
-    `source` is the path of a Parquet or CSV file, or a pandas, polars or Arrow frame, which is copied. `name` is the
-    stem of the file unless given; a frame needs one. Another `version` says that the rows have changed.
+    `source` is the path of a Parquet or CSV file or a pattern such as "visits/*.parquet"; a pandas, polars or Arrow
+    frame, which is copied; a postgresql:// URL with `table=`; a Spark DataFrame, or a SparkSession with `table=`.
+    `name` is that of the file or the table unless given; a frame or a pattern needs one. Another `version` says that
+    the rows have changed.
+
+    >>> from discreet import dp
+    >>> visits = Table("visits.parquet", unit="patient_id", rows_per_unit=20, columns={"age": dp.Integer(0, 110)})
+    >>> visits.name, visits.unit, visits.rows_per_unit
+    ('visits', 'patient_id', 20)
     """
 
-    source: File | Frame
-    columns: Mapping[str, Domain]
+    source: Source
+    columns: Mapping[str, Column]
     name: str
     version: str
+    unit: str | None
+    rows_per_unit: int | None
+    groups_per_unit: int | None
+    rows_per_group: int | None
+    public: bool
+    fingerprint: str = field(init=False)
 
     def __init__(
         self,
         source: Readable,
         *,
-        columns: Mapping[str, Domain],
+        columns: Mapping[str, Column],
         unit: str | None = None,
         rows_per_unit: int | None = None,
         groups_per_unit: int | None = None,
@@ -74,21 +76,28 @@ class Table:
         public: bool = False,
         name: str | None = None,
         version: str = "1",
+        table: str | None = None,
     ) -> None:
-        _every_row_is_a_unit(
-            unit=unit,
-            rows_per_unit=rows_per_unit,
-            groups_per_unit=groups_per_unit,
-            rows_per_group=rows_per_group,
-        )
-        if public is not False:
-            raise NotSupported("public= is not offered here: every table is private; leave public= out.")
-        declared = _declared(columns)
-        origin = source_of(source, declared)
-        object.__setattr__(self, "source", origin)
-        object.__setattr__(self, "columns", MappingProxyType(declared))
-        object.__setattr__(self, "name", _named(name, origin))
-        object.__setattr__(self, "version", _versioned(version))
+        declared = checked_columns(columns)
+        given = {
+            "rows_per_unit": rows_per_unit,
+            "groups_per_unit": groups_per_unit,
+            "rows_per_group": rows_per_group,
+        }
+        bounds = checked_unit(unit, declared, given, public=public)
+        origin = source_of(source, declared, unit=unit, table=table)
+        attributes = {
+            "source": origin,
+            "columns": MappingProxyType(declared),
+            "name": checked_name(name, origin.stem),
+            "version": checked_version(version),
+            "unit": unit,
+            "public": public,
+            **bounds,
+        }
+        for attribute, value in attributes.items():
+            object.__setattr__(self, attribute, value)
+        object.__setattr__(self, "fingerprint", self.description.fingerprint)
 
     def column(self, written: str) -> str:
         """Return the declared column that a question calls `written`: SQL names ignore case."""
@@ -104,66 +113,17 @@ class Table:
     @property
     def description(self) -> Description:
         """What anyone may know about it."""
-        return Description(self.name, self.version, self.columns)
+        return Description(
+            name=self.name,
+            version=self.version,
+            public=self.public,
+            unit=self.unit,
+            rows_per_unit=self.rows_per_unit,
+            groups_per_unit=self.groups_per_unit,
+            rows_per_group=self.rows_per_group,
+            columns=self.columns,
+            notes=self.source.notes if isinstance(self.source, Frame) else (),
+        )
 
     def __repr__(self) -> str:
         return repr(self.description)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 100 else text[:97] + "..."
-
-
-def _every_row_is_a_unit(**bounds: object) -> None:
-    for name, value in bounds.items():
-        if value is not None:
-            raise NotSupported(
-                f"{name}={value!r:.60} is not offered here: every row is its own unit, and one row is what is "
-                f"protected. Leave {name}= out if no person has two rows; do not use this table otherwise."
-            )
-
-
-def _declared(columns: Mapping[str, Domain]) -> dict[str, Domain]:
-    if not isinstance(columns, Mapping) or not columns:
-        raise NeedsDeclaration('a table declares its columns: columns={"sex": dc.Category(["Female", "Male"])}.')
-    seen: set[str] = set()
-    for column, domain in columns.items():
-        if not isinstance(column, str) or not column.isprintable() or not 0 < len(column) <= _LONGEST:
-            raise InvalidParameter(f"a column name is 1 to {_LONGEST} printable characters, not {column!r:.60}.")
-        if column == COUNT:
-            raise InvalidParameter(f"a column cannot be called {COUNT!r}; rename it in the source.")
-        if column.casefold() in seen:
-            raise InvalidParameter(f"two columns are called {column!r}: SQL names ignore case; rename one of them.")
-        if not isinstance(domain, Domain):
-            raise InvalidParameter(
-                f"column {column!r} is declared as {domain!r:.60}; write for instance dc.Category([...]), "
-                "dc.Integer(lo, hi) or dc.Boolean()."
-            )
-        if isinstance(domain, dp.Category | dp.Integer | dp.Boolean | dp.Date) and domain.extra:
-            raise NotSupported(
-                f"column {column!r} declares cells with other= or null=, which a universe counts and SQL does not; "
-                "leave them out here."
-            )
-        if isinstance(domain, dp.Category) and not all(
-            isinstance(value, int) or has_utf8(value) for value in domain.values
-        ):
-            raise InvalidParameter(f"column {column!r} declares a value that is no Unicode text; leave it out.")
-        seen.add(column.casefold())
-    return dict(columns)
-
-
-def _named(name: str | None, origin: File | Frame) -> str:
-    found = name if name is not None or isinstance(origin, Frame) else origin.stem
-    if found is None:
-        raise InvalidParameter('a frame has no name: add name="visits", which questions then use in FROM.')
-    if not isinstance(found, str) or not _NAME.fullmatch(found):
-        raise InvalidParameter(
-            f'the table would be called {found!r:.60}; give it a name of letters, digits and _: name="visits".'
-        )
-    return found
-
-
-def _versioned(version: str) -> str:
-    if not isinstance(version, str) or not version.isprintable() or not 0 < len(version) <= _LONGEST:
-        raise InvalidParameter(f'version is a short text such as "2", not {version!r:.60}.')
-    return version
