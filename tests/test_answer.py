@@ -2,19 +2,19 @@
 
 import html.parser
 import sys
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
 
 import discreet as dc
-from discreet.answer import Answer, Cost, Quote, percent
+from discreet.answer import Answer, Cost, Quote, percent, readable
 
 
 def answer(**changes: object) -> Answer:
     fields: dict[str, object] = {
         "columns": {"sex": ("f", "f", "m", "m"), "ok": (False, True, False, True), "n": (10, -3, 20_000, 0)},
         "errors": {"n": 30},
-        "epsilon": Fraction(1, 3),
         "relation": "protects one row of t, added or removed",
         "route": "direct",
         "charged": Fraction(1, 10),
@@ -23,6 +23,16 @@ def answer(**changes: object) -> Answer:
 
 
 SINGLE = answer(columns={"n": (7,)})
+MIXED = answer(
+    columns={
+        "day": (date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)),
+        "hour": (datetime(2026, 1, 1, 5), None, datetime(2026, 1, 1, 6)),
+        "large": (True, None, False),
+        "n": (10, 12_345, 9),
+        "age": (48.25, None, 50.5),
+    },
+    errors={"n": 30, "age": (1.5, None, None)},
+)
 
 
 class TestForms:
@@ -52,6 +62,21 @@ class TestForms:
         for ask in ("value", "error"):
             with pytest.raises(dc.NotSupported, match="use to_pandas"):
                 getattr(answer(), ask)
+        mean = answer(columns={"x": (1.5,)}, errors={"x": (0.25,)})
+        assert (mean.value, mean.error) == (1.5, 0.25)
+
+    @pytest.mark.parametrize("form", ["to_pandas", "to_polars", "to_arrow"])
+    def test_days_truths_nulls_and_errors_of_rows_are_kept(self, form: str) -> None:
+        shown = getattr(MIXED, form)()
+        if form == "to_pandas":
+            assert shown["age"].isna().tolist() == [False, True, False]
+            assert shown["age_error"].isna().tolist() == [False, True, True]
+            assert shown["day"].tolist() == list(MIXED.columns["day"])
+            return
+        listed = shown.to_pydict() if form == "to_arrow" else shown.to_dict(as_series=False)
+        for name, values in MIXED.columns.items():
+            assert listed[name] == list(values)
+        assert listed["age_error"] == [1.5, None, None]
 
 
 class TestBytes:
@@ -67,22 +92,14 @@ class TestBytes:
 
     def test_another_format_is_refused(self) -> None:
         with pytest.raises(dc.NotSupported, match="another version"):
-            Answer.from_bytes(b'{"format": 2}')
+            Answer.from_bytes(b'{"format": 1}')
 
-
-class TestArranged:
-    def test_names_columns_and_rows_change_and_numbers_do_not(self) -> None:
-        other = answer().arranged([("m", "n"), ("good", "ok"), ("gender", "sex"), ("again", "n")])
-        assert other.columns == {
-            "m": (10, 20_000, -3, 0),
-            "good": (False, False, True, True),
-            "gender": ("f", "m", "f", "m"),
-            "again": (10, 20_000, -3, 0),
-        }
-        assert other.errors == {"m": 30, "again": 30}
-
-    def test_the_same_names_change_nothing(self) -> None:
-        assert answer().arranged([(name, name) for name in answer().columns]) == answer()
+    def test_days_instants_truths_and_null_survive(self) -> None:
+        again = Answer.from_bytes(MIXED.to_bytes())
+        assert again == MIXED
+        assert again.to_bytes() == MIXED.to_bytes()
+        assert [type(value) for value in again.columns["hour"]] == [datetime, type(None), datetime]
+        assert type(again.columns["day"][0]) is date
 
 
 class TestText:
@@ -95,6 +112,34 @@ class TestText:
             "m    True        0 ± 30",
             "± at 95 %, each number for itself · direct, 10 % of the budget · protects one row of t, added or removed",
         ]
+
+    def test_each_row_has_its_own_error_to_a_thousandth_of_it(self) -> None:
+        assert repr(MIXED).splitlines()[1:4] == [
+            "2026-01-01  2026-01-01 05:00:00  True       10 ± 30  48.25 ± 1.5",
+            "2026-01-02  NULL                 NULL   12,345 ± 30         NULL",
+            "2026-01-03  2026-01-01 06:00:00  False       9 ± 30     50.5 ± ?",
+        ]
+
+    @pytest.mark.parametrize(
+        ("number", "error", "text"),
+        [
+            (12_345.678, 300.0, "12,346"),
+            (12.3456, 1.5, "12.35"),
+            (0.00123456, 0.0004, "0.001235"),
+            (1e300, 1e299, f"{1e300:,.0f}"),
+            (-0.0, 0.1, "0"),
+            (5.5, None, "5.5"),
+        ],
+    )
+    def test_numbers_are_written_to_what_their_errors_allow(
+        self, number: float, error: float | None, text: str
+    ) -> None:
+        assert readable(number, error) == text
+
+    def test_an_answer_without_rows_is_shown(self) -> None:
+        empty = answer(columns={"k": (), "n": ()}, errors={"n": 30})
+        assert (empty.rows, repr(empty).splitlines()[0], empty.bars()) == (0, "k  n", "")
+        assert empty.to_pandas().shape == (0, 3)
 
     def test_a_long_answer_is_cut_with_a_note(self) -> None:
         many = answer(columns={"n": tuple(range(1000))})
@@ -171,6 +216,19 @@ class TestBars:
         Terminal.encoding = "utf-8"
         assert "█" in answer().bars(width=60)
 
+    def test_each_bar_has_the_whiskers_of_its_row(self) -> None:
+        chart = answer(columns={"k": ("a", "b"), "n": (50.0, 50.0)}, errors={"n": (10.0, 40.0)}).bars(
+            width=120, ascii_only=True
+        )
+        one, two = chart.splitlines()
+        assert two.index("|") < one.index("|") < one.index("+") == two.index("+") < one.rindex("|") < two.rindex("|")
+
+    def test_what_has_no_number_is_not_drawn(self) -> None:
+        with pytest.raises(dc.NotSupported, match="no number"):
+            answer(columns={"k": ("a",)}, errors={}).bars()
+        nulls = answer(columns={"k": ("a", "b"), "n": (None, 2.0)}, errors={"n": (None, 1.0)}).bars(width=60)
+        assert "NULL" in nulls
+
     def test_a_single_number_has_a_bar(self) -> None:
         assert SINGLE.bars(width=50, ascii_only=True).startswith("n ")
 
@@ -178,6 +236,8 @@ class TestBars:
 def test_a_quote_is_read_at_a_glance() -> None:
     quote = Quote(Cost(Fraction(1, 10), dc.dp.Loss.pure(epsilon="0.1"), 10), {"n": 30}, "direct", "Advice.")
     assert repr(quote) == "10 % of the budget (10 like this one fit) · n ± 30 at 95 % · direct\nAdvice."
+    mean = Quote(Cost(Fraction(0), dc.dp.Loss.pure(epsilon=0), None), {"age": "320 / n"}, "cache", "Advice.")
+    assert repr(mean) == "0 % of the budget (free) · age ± 320 / n at 95 % · cache\nAdvice."
 
     def test_half_a_million_groups_do_not_flood_the_terminal(self) -> None:
         chart = answer(columns={"k": range(500_000), "n": range(500_000)}, errors={"n": 2}).bars(width=60)

@@ -19,6 +19,7 @@ MODULES = [
     *("stream", "above_threshold", "sparse_vector", "standard_sparse_vector", "gap", "sparse_choice"),
     *("smooth_calibration", "smooth_exact", "smooth_noise", "rounded_noise", "scale_bound", "propose_test_release"),
     *("unbounded", "exact_keys", "partition_selection", "noisy_keys", "quantile_tree"),
+    "quantile_trees",
 ]
 
 SECTION = re.compile(r"Guarantee:\s*(.*?)(?=\n\s*(?:Source:|>>>)|\Z)", re.DOTALL)

@@ -67,3 +67,17 @@ def test_the_law_of_what_is_no_whole_number_is_refused(value: object) -> None:
     for mechanism in (Laplace(sensitivity=one, epsilon=1), Gaussian(sensitivity=one, sigma=2)):
         with pytest.raises(InvalidParameter, match="whole number"):
             mechanism.law(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 2, 7, 1000, 2**40 + 1])
+@pytest.mark.parametrize("near", [-5, 0, 1, 6, 7, 8, 999, 2**20, 2**40, 2**40 + 1, 2**41])
+def test_a_guess_saves_looks_and_decides_nothing(threshold: int, near: int) -> None:
+    asked: list[int] = []
+
+    def holds(k: int) -> bool:
+        asked.append(k)
+        return k >= threshold
+
+    assert smallest(holds, near=near) == threshold
+    assert min(asked) >= 0
+    assert len(asked) <= 2 + 2 * (abs(near - threshold) + 1).bit_length()

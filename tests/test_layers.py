@@ -12,20 +12,23 @@ import pytest
 SRC = Path(__file__).parents[1] / "src"
 
 # A package or module of ours, and which others it may use, in functions and for types too.
-BELOW_SESSION = frozenset({"errors", "dp", "release", "engine", "ledger", "answer", "planner"})
+BELOW_SESSION = frozenset({"errors", "steps", "dp", "release", "engine", "ledger", "bars", "answer", "planner"})
 MAY_USE: dict[str, frozenset[str]] = {
     "errors": frozenset(),
+    "steps": frozenset(),
     "dp": frozenset({"errors"}),
     "release": frozenset({"errors", "dp"}),
     "engine": frozenset({"errors", "dp"}),
-    "ledger": frozenset({"errors", "dp"}),
-    "answer": frozenset({"errors", "dp"}),
+    "ledger": frozenset({"errors", "steps", "dp"}),
+    "bars": frozenset(),
+    "answer": frozenset({"errors", "dp", "bars"}),
     "planner": frozenset({"errors", "dp", "release", "engine", "ledger", "answer"}),
     "session": BELOW_SESSION,
     "": BELOW_SESSION | {"session"},  # discreet/__init__.py
     "audit": BELOW_SESSION | {"", "session"},
     "demo": BELOW_SESSION | {"", "session"},
-    "cli": BELOW_SESSION | {"", "session", "audit", "demo"},
+    "commands": BELOW_SESSION | {"", "session"},
+    "cli": BELOW_SESSION | {"", "session", "audit", "demo", "commands"},
     "__main__": frozenset({"cli"}),
 }
 DP_LIBRARIES = frozenset({"numpy", "scipy", "flint"})

@@ -25,7 +25,7 @@ def test_a_network_is_refused_by_its_mount(path: str) -> None:
         places.refuse_network(Path(path), mounts=MOUNTS)
 
 
-@pytest.mark.parametrize("path", ["/home/x", "/mnt/team/local/x", "/mnt/teammate/x", "/mnt/over/x", "/"])
+@pytest.mark.parametrize("path", ["/srv/x", "/mnt/team/local/x", "/mnt/teammate/x", "/mnt/over/x", "/"])
 def test_a_disk_is_accepted(path: str) -> None:
     places.refuse_network(Path(path), mounts=MOUNTS)
 

@@ -18,16 +18,28 @@ __version__ = "0.1.0"
 # The public names in the order of the main path, each with the module that has it. Nothing is loaded before use.
 _WHERE = {
     "Table": "discreet.engine.table",
+    "load_tables": "discreet.engine.catalog",
     "census": "discreet.engine.census",
     "Category": "discreet.dp",
     "Integer": "discreet.dp",
     "Real": "discreet.dp",
+    "Bins": "discreet.dp",
     "Boolean": "discreet.dp",
     "Date": "discreet.dp",
     "Datetime": "discreet.dp",
     "Text": "discreet.dp",
     "Budget": "discreet.dp",
     "Session": "discreet.session",
+    "col": "discreet.engine.terms",
+    "when": "discreet.engine.term_cases",
+    "count": "discreet.engine.term_aggregates",
+    "count_distinct": "discreet.engine.term_aggregates",
+    "sum": "discreet.engine.term_aggregates",
+    "mean": "discreet.engine.term_aggregates",
+    "variance": "discreet.engine.term_aggregates",
+    "stddev": "discreet.engine.term_aggregates",
+    "median": "discreet.engine.term_aggregates",
+    "quantile": "discreet.engine.term_aggregates",
     "memory_ledger": "discreet.ledger",
     "Ledger": "discreet.ledger",
     "Answer": "discreet.answer",
@@ -48,6 +60,7 @@ if TYPE_CHECKING:
     from discreet import release as release
     from discreet.answer import Answer as Answer
     from discreet.answer import Quote as Quote
+    from discreet.dp import Bins as Bins
     from discreet.dp import Boolean as Boolean
     from discreet.dp import Budget as Budget
     from discreet.dp import Category as Category
@@ -56,8 +69,19 @@ if TYPE_CHECKING:
     from discreet.dp import Integer as Integer
     from discreet.dp import Real as Real
     from discreet.dp import Text as Text
+    from discreet.engine.catalog import load_tables as load_tables
     from discreet.engine.census import census as census
     from discreet.engine.table import Table as Table
+    from discreet.engine.term_aggregates import count as count
+    from discreet.engine.term_aggregates import count_distinct as count_distinct
+    from discreet.engine.term_aggregates import mean as mean
+    from discreet.engine.term_aggregates import median as median
+    from discreet.engine.term_aggregates import quantile as quantile
+    from discreet.engine.term_aggregates import stddev as stddev
+    from discreet.engine.term_aggregates import sum as sum  # noqa: A004
+    from discreet.engine.term_aggregates import variance as variance
+    from discreet.engine.term_cases import when as when
+    from discreet.engine.terms import col as col
     from discreet.errors import BudgetExceeded as BudgetExceeded
     from discreet.errors import Failed as Failed
     from discreet.errors import InvalidParameter as InvalidParameter

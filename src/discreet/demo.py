@@ -18,9 +18,14 @@ import discreet as dc
 from discreet import dp, release
 from discreet.dp.values import Value
 
-SEX = "SELECT sex, COUNT(*) AS n FROM census GROUP BY sex"
+SEX = "SELECT sex, COUNT(*) AS n, AVG(age) AS age FROM census WHERE hours_per_week >= 40 GROUP BY sex"
+AGAIN = (
+    "SELECT c.SEX, AVG(c.age) AS mean_age, COUNT(*) AS people FROM census AS c "
+    "WHERE NOT hours_per_week < 40 GROUP BY sex ORDER BY people DESC"
+)
 EDUCATION = "SELECT education, COUNT(*) AS n FROM census GROUP BY education"
-AVERAGE = "SELECT sex, AVG(age) AS age FROM census GROUP BY sex"
+MEDIAN = "SELECT income, MEDIAN(age) AS age, STDDEV(age) AS spread FROM census GROUP BY income"
+OLDEST = "SELECT sex, MAX(age) AS age FROM census GROUP BY sex"
 
 COLUMNS = ("education_num", "marital_status", "occupation", "relationship", "race", "sex", "income")
 QUESTIONS = 10_000
@@ -47,16 +52,20 @@ def ask_a_session() -> None:
         _code(f'session.sql("{SEX}", epsilon=0.1)')
         _show(session.sql(SEX, epsilon=0.1))
 
-        _say("The same question again, in other words: the same numbers, free.")
-        _code('session.sql("SELECT COUNT(*) AS people, c.SEX FROM census AS c GROUP BY sex", epsilon=0.1)')
-        _show(session.sql("SELECT COUNT(*) AS people, c.SEX FROM census AS c GROUP BY sex", epsilon=0.1))
+        _say("The same question again, in other words and in another order: the same numbers, free.")
+        _code(f'session.sql("{AGAIN}", epsilon=0.1)')
+        _show(session.sql(AGAIN, epsilon=0.1))
 
         _say("A tenth of that price, for sixteen groups. The whiskers are where the true number is, 19 times in 20:")
         _code(f'session.sql("{EDUCATION}", epsilon=0.01).bars()')
         _show(session.sql(EDUCATION, epsilon=0.01).bars())
 
+        _say("Medians and spreads, from the same walk over the rows:")
+        _code(f'session.sql("{MEDIAN}", epsilon=0.2)')
+        _show(session.sql(MEDIAN, epsilon=0.2))
+
         _say("What cannot be answered is refused, free, with what to write instead:")
-        for text, epsilon in ((AVERAGE, "0.1"), ("SELECT race, COUNT(*) AS n FROM census GROUP BY race", "0.95")):
+        for text, epsilon in ((OLDEST, "0.1"), ("SELECT race, COUNT(*) AS n FROM census GROUP BY race", "0.95")):
             _code(f'session.sql("{text}", epsilon={epsilon})')
             try:
                 session.sql(text, epsilon=epsilon)
@@ -71,6 +80,7 @@ def ask_a_session() -> None:
             )
         _code("session.spent, session.remaining")
         _show(f"{float(session.spent):.1%}, {float(session.remaining):.1%}")
+        session.close()
 
 
 def ask_ten_thousand(questions: int) -> None:

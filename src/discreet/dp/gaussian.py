@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from discreet.dp.gaussian_curve import GaussianLoss, greatest_mu
@@ -139,6 +140,9 @@ class Gaussian(AdditiveNoise):
 
     def _beyond(self, steps: int, scale: Fraction) -> arb:
         return _beyond(steps, scale)
+
+    def _near(self, chance: float, scale: float) -> int:
+        return int(-scale * NormalDist().inv_cdf(chance / 2)) if chance > 0 else 0
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l2 <= self.sensitivity.l2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -96,6 +97,9 @@ class Laplace(AdditiveNoise):
 
     def _beyond(self, steps: int, scale: Fraction) -> arb:
         return beyond(steps, scale)
+
+    def _near(self, chance: float, scale: float) -> int:
+        return int(scale * math.log(2 / (1 + math.exp(-1 / scale)) / chance)) if chance > 0 else 0
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l1 is not None and sensitivity.l1 <= _l1(self.sensitivity)

@@ -57,13 +57,18 @@ class Law:
         return tuple(range(self.center - radius, self.center + radius + 1))
 
 
-def smallest(holds: Callable[[int], bool]) -> int:
-    """Return the least integer from 0 upwards at which a property that stays true becomes true."""
-    high = 1
+def smallest(holds: Callable[[int], bool], *, near: int = 0) -> int:
+    """Return the least integer from 0 upwards at which a property that stays true becomes true.
+
+    A guess `near` it saves most of the looks, and decides nothing.
+    """
+    low, high, reach = max(near, 0) - 1, max(near, 0), 1
     while not holds(high):
-        high *= 2
-    low = -1  # the property fails at low (or low is below 0) and holds at high
-    while high - low > 1:
+        low, high, reach = high, high + reach, 2 * reach
+    reach = 1
+    while low >= 0 and holds(low):
+        low, high, reach = max(low - reach, -1), low, 2 * reach
+    while high - low > 1:  # the property fails at low (or low is below 0) and holds at high
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast, overload
 
 from discreet.dp import grid, randomness
@@ -139,6 +140,10 @@ class AdditiveNoise(Mechanism):
     def _beyond(self, steps: int, scale: Fraction) -> arb:
         """Return the ball around P(|noise| > steps), for an integer number of steps and a scale in steps."""
 
+    def _near(self, chance: float, scale: float) -> int:
+        """Return a guess of how many steps noise of this scale is beyond with this chance."""
+        return 0
+
     @overload
     def release(self, values: int) -> int: ...
     @overload
@@ -189,10 +194,16 @@ class AdditiveNoise(Mechanism):
         step for snapping.
         """
         beta, count = probability(failure_probability, "failure_probability"), positive_integer(answers, "answers")
-        step = self.grid(count) if real else Fraction(1)
-        scale = self._scale_in_steps(step, count) if real else self._noise_scale
-        steps = smallest(lambda a: upper(lambda: any_of(self._beyond(a, scale), count)) <= beta)
-        return steps * step + (step / 2 if real else 0)
+        return _accuracy(self, beta, count, real)
+
+
+@lru_cache(maxsize=4096)
+def _accuracy(noise: AdditiveNoise, beta: Fraction, count: int, real: bool) -> Fraction:
+    step = noise.grid(count) if real else Fraction(1)
+    scale = noise._scale_in_steps(step, count) if real else noise._noise_scale
+    near = noise._near(float(beta / count), float(scale))
+    steps = smallest(lambda a: upper(lambda: any_of(noise._beyond(a, scale), count)) <= beta, near=near)
+    return steps * step + (step / 2 if real else 0)
 
 
 def greatest_scale(

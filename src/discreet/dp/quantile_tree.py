@@ -249,15 +249,18 @@ class ReleasedTree:
         """
         share = float(check_quantile(q))
         miss = float(1 - probability(confidence, "confidence"))
+        return self._quantile(share, self.tree._within(share, miss), float(confidence))
+
+    def _quantile(self, share: float, off: Reals, confidence: float) -> Quantile:
+        """Return a quantile where each prefix of bins is off by at most so much."""
         last = self.tree.bins.declared - 1
         sums = np.concatenate([[0.0], np.cumsum(self.counts)])
         over = sums[: last + 2] - share * sums[-1]
-        off = self.tree._within(share, miss)
         over[0], over[-1] = -np.inf, np.inf  # no row is below the first bin, and none above the last
         found = int(np.argmax(over >= 0)) - 1
         able = np.flatnonzero((over[:-1] <= off[:-1]) & (over[1:] >= -off[1:]))
         lower, upper = int(min(able.min(), found)), int(max(able.max(), found))
-        return Quantile(self._inside(found, over), self._ends(lower)[0], self._ends(upper)[1], float(confidence))
+        return Quantile(self._inside(found, over), self._ends(lower)[0], self._ends(upper)[1], confidence)
 
     def quantiles(self, shares: Sequence[Number], *, confidence: float = 0.95) -> list[Quantile]:
         """Return several quantiles, each with an interval that covers it with this confidence by itself."""

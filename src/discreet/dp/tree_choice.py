@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.dp.gaussian_curve import greatest_mu
 from discreet.dp.neighbours import Neighbours
@@ -11,6 +12,7 @@ from discreet.dp.quantile_tree import Ordered, QuantileTree
 from discreet.dp.quantiles import QuantileMechanism
 from discreet.dp.rational import Number, positive, positive_integer, probability
 from discreet.dp.reals import ball, lower
+from discreet.dp.tree_estimates import prefix_variances
 from discreet.errors import InvalidParameter
 
 _BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 128, 256)
@@ -52,6 +54,23 @@ class TreeChoice:
         share = float(1 - self.failure_probability)
         head = f"rows by which no one of {self.quantiles} quantiles is off, with probability {share:g}"
         return "\n".join([head, *map(str, self.offers)])
+
+
+@lru_cache(maxsize=64)
+def best_branching(bins: int, *, normal: bool) -> int:
+    """Return the branching whose quantiles are off by the fewest rows, by variance, for normal or Laplace noise.
+
+    The scale of Laplace noise grows with the number of levels, that of normal noise with its square root.
+    """
+
+    def squared_error(arms: int) -> float:
+        levels = 1
+        while arms**levels < bins:
+            levels += 1
+        variance = float(prefix_variances(arms, levels, bins, 0.5).max())
+        return variance * levels ** (1 if normal else 2)
+
+    return min(sorted({min(arms, bins) for arms in _BRANCHINGS} | {min(bins, 1024)}), key=squared_error)
 
 
 def best_quantile_tree(
