@@ -1,10 +1,14 @@
-"""Every ```python block of README.md and docs/ runs, in order, one namespace a file, in an empty folder."""
+"""Every ```python block of README.md and docs/ runs, in order, one namespace a file, in an empty folder.
+
+A page about servers is given some: what a page of GIVEN names is there before its first line.
+"""
 
 import re
 import sys
 import textwrap
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 import pytest
 
@@ -18,9 +22,21 @@ LARGEST_PICTURE = 100_000  # bytes
 NAMED_FILE = re.compile(r"\b(?:tests|src|docs|bench)/[\w/.-]+\.\w+")
 
 
-def run_blocks(text: str, name: str) -> int:
+def servers(request: pytest.FixtureRequest) -> dict[str, object]:
+    """A Spark session, and the address of a PostgreSQL server that has a table of visits."""
+    server = request.getfixturevalue("postgres")
+    kinds = {"patient": "bigint", "ward": "text", "cost": "double precision"}
+    server.load("visits", kinds, [(n // 3, ("north", "south", "icu")[n % 3], n % 200) for n in range(3_000)])
+    return {"spark": request.getfixturevalue("spark"), "url": server.url}
+
+
+GIVEN: dict[str, Callable[[pytest.FixtureRequest], dict[str, object]]] = {"docs/guides/spark.md": servers}
+
+
+def run_blocks(text: str, name: str, given: Mapping[str, object] = MappingProxyType({})) -> int:
     """Runs the blocks of a page; returns how many. A traceback shows the line of the page."""
     page = ModuleType(name)
+    vars(page).update(given)
     sys.modules[name] = page  # dataclasses and pickle look their module up
     ran = 0
     try:
@@ -39,12 +55,15 @@ def run_blocks(text: str, name: str) -> int:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """What a page shows is drawn by its own code, without a display and not into the repository."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     text = page.read_text("utf-8")
-    run_blocks(text, page.relative_to(ROOT).as_posix())
+    name = page.relative_to(ROOT).as_posix()
+    run_blocks(text, name, GIVEN[name](request) if name in GIVEN else {})
     for picture in PICTURE.finditer(text):
         shown = page.parent / picture["path"]
         assert 0 < shown.stat().st_size < LARGEST_PICTURE

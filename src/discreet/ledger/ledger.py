@@ -46,6 +46,7 @@ class Ledger(Chain):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._budget: Budget | None = None
+        self.dataset = ""  # the name of the table whose budget this is, once it is known
 
     @classmethod
     def create(cls, path: str | PathLike[str], *, dataset: str, budget: Budget) -> Ledger:
@@ -55,6 +56,33 @@ class Ledger(Chain):
         made = ledger_at(path)
         made.bind(dataset=dataset, budget=budget)
         return made
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Ledger:
+        """Open a ledger that is there, for the dataset, the version and the budget on record; nothing is written.
+
+        What is done with it next checks its anchor; only `anchor` takes one that is behind, with a reason.
+        """
+        from discreet.ledger.open import ledger_at
+
+        found = ledger_at(path)
+        if not found.is_there():
+            raise LedgerError("there is no ledger at this path; the curator makes one: discreet ledger create.")
+        found._store.check()
+        with found._store.reading() as rows:
+            found._catch_up(rows)
+            first = rows.find(OPEN, "")
+            if first is not None:
+                found.dataset, found._budget = terms.on_record(rows, first)
+                found._version = (rows.last(VERSION) or first).version
+        return found
+
+    def is_there(self) -> bool:
+        """Whether this ledger was started. It makes nothing."""
+        if not self._store.exists():
+            return False
+        with self._store.reading() as rows:
+            return rows.find(OPEN, "") is not None
 
     def __repr__(self) -> str:
         return f"<{self._store!r}>"
@@ -72,7 +100,7 @@ class Ledger(Chain):
                 if budget is None:
                     raise LedgerError("this ledger is new: give its budget=, for instance budget=dc.Budget(epsilon=1).")
                 first = self._append(rows, OPEN, body=terms.opening(dataset, budget))
-            self._budget = terms.in_force(rows, first, dataset, budget)
+            self._budget, self.dataset = terms.in_force(rows, first, dataset, budget), dataset
             if (rows.last(VERSION) or first).version != version:
                 self._append(rows, VERSION, body="declared by the table")
 

@@ -22,6 +22,8 @@ def ledger_at(path: str | os.PathLike[str]) -> Ledger:
 
 def _postgres(address: str) -> Store:
     try:
+        import psycopg  # noqa: F401  said here, and not in the middle of a question
+
         from discreet.ledger.postgres import PostgresStore
 
         return PostgresStore(address)

@@ -77,6 +77,12 @@ class PostgresStore:
             if guards != (1,):
                 raise LedgerError("the table of the ledger is not append-only any more; find out who changed it.")
 
+    def exists(self) -> bool:
+        """Whether there is something to open; nothing is made."""
+        with self._connected() as execute:
+            there: bool = execute("SELECT to_regclass(?) IS NOT NULL", (f"{self._schema}.about",)).fetchone()[0]
+        return there
+
     def close(self) -> None:
         """Do nothing: no connection outlives its transaction."""
 
@@ -86,18 +92,23 @@ class PostgresStore:
 
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[SqlRows]:
+        with self._connected() as execute:
+            if writes:
+                self._lock(execute)
+            else:
+                execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
+            self._check_format(execute)
+            yield SqlRows(execute, table=f"{self._schema}.entry")
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        """One transaction, committed when it is left without an exception."""
         import psycopg
 
         problem = ""
         try:
             with psycopg.connect(self._address, connect_timeout=10) as connection:
-                execute = _executing(connection)
-                if writes:
-                    self._lock(execute)
-                else:
-                    execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
-                self._check_format(execute)
-                yield SqlRows(execute, table=f"{self._schema}.entry")
+                yield _executing(connection)
         except psycopg.Error as error:
             problem = error.diag.message_primary or "the server cannot be reached"  # never the address
         if problem:

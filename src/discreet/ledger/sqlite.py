@@ -102,6 +102,10 @@ class SqliteStore:
             if damage != ("ok",):
                 raise LedgerError("the file of the ledger is damaged; restore a copy that is as new as possible.")
 
+    def exists(self) -> bool:
+        """Whether there is something to open; a file that is not there is not made."""
+        return self._path is None or self._path.exists()
+
     def close(self) -> None:
         """Give the connection back; the next transaction opens another."""
         with self._lock:
@@ -114,10 +118,16 @@ class SqliteStore:
             raise LedgerError("the backup would overwrite a file; give a path that does not exist.")
         if not path.parent.is_dir():
             raise LedgerError("the folder of the backup does not exist; create it, or give another path.")
-        with self._connection() as connection, closing(sqlite3.connect(path)) as copy:
-            connection.backup(copy)
-        sync_file(path)
-        sync_folder(path.parent)
+        problem = ""
+        try:
+            with self._connection() as connection, closing(sqlite3.connect(path)) as copy:
+                connection.backup(copy)
+            sync_file(path)
+            sync_folder(path.parent)
+        except (sqlite3.Error, OSError) as error:
+            problem = str(error)
+        if problem:
+            raise LedgerError(f"the backup cannot be written: {problem}. The ledger itself is as it was.")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[SqlRows]:

@@ -38,14 +38,9 @@ def granting(whole: Budget, analyst: str, budget: Budget) -> str:
 
 def in_force(rows: Rows, first: Row, dataset: str, budget: Budget | None) -> Budget:
     """Return the budget on record, after a check that this is the ledger, and the budget, that was meant."""
-    body = _read(first)
-    owner = body.get("dataset")
-    if not isinstance(owner, str):
-        raise _damaged(first)
+    owner, recorded = on_record(rows, first)
     if owner != dataset:
         raise LedgerError(f"this ledger is that of {owner!r}, not of {dataset!r}; give each dataset its own file.")
-    last = rows.last(RAISE)
-    recorded = _budget(first if last is None else last)
     if budget is not None and _written(budget) not in (_written(recorded), _promised(recorded)):
         raise LedgerError(
             f"this ledger has the budget dc.{recorded}, not dc.{budget}; leave budget= out, or write the one on record."
@@ -53,12 +48,13 @@ def in_force(rows: Rows, first: Row, dataset: str, budget: Budget | None) -> Bud
     return recorded
 
 
-def dataset_of(first: Row) -> tuple[str, Budget]:
-    """Return whose ledger this is, and the budget it was opened with."""
+def on_record(rows: Rows, first: Row) -> tuple[str, Budget]:
+    """Return whose ledger this is, and the budget in force."""
     owner = _read(first).get("dataset")
     if not isinstance(owner, str):
         raise _damaged(first)
-    return owner, _budget(first)
+    last = rows.last(RAISE)
+    return owner, _budget(first if last is None else last)
 
 
 def grant_of(rows: Rows, analyst: str) -> Budget | None:

@@ -8,8 +8,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from discreet.dp.composition import advanced_share
 from discreet.dp.budget import Budget
+from discreet.dp.composition import advanced_share
 from discreet.dp.gaussian import Gaussian
 from discreet.dp.laplace import Laplace
 from discreet.dp.loss import Approximate, Loss, Pure, Zcdp
