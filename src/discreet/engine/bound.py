@@ -16,8 +16,9 @@ cut toward zero, unit by unit or row by row, on a grid `scale` times finer than 
 **Why the norms hold (ADD_REMOVE).** What a unit adds to the groups is a vector with entries of at most k in magnitude,
 m entries at most that are not 0, and R at most in all, times the greatest magnitude of a value. The greatest l2 under
 these three has as many entries of k as fit into R, and one of what is left. Other units' parts do not change. A
-replaced unit takes one such vector away and brings another, so l1 and l2^2 at most double; one entry moves from one
-end of what a row can add to the other end, k times.
+replaced unit takes one such vector away and brings another, so l1 doubles, and l2 too, or l2^2 for numbers of one sign;
+one entry moves from one end of what a row can add to the other end, k times. A count of different values is no sum over
+units, but only grows when a unit comes, so it is one of one sign. A weight moves every group that a unit is in.
 """
 
 from __future__ import annotations
