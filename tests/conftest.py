@@ -1,6 +1,9 @@
 import pytest
 
+from tests.servers import durable_postgres, postgres, spark
 from tests.sizes import SETTING, setting
+
+__all__ = ["durable_postgres", "postgres", "spark"]
 
 
 def pytest_report_header() -> str:
