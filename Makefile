@@ -12,12 +12,16 @@ DIFFPRIVLIB := .venv-diffprivlib
 OPENDP_MBI := .venv-opendp-mbi
 SMARTNOISE := .venv-smartnoise
 MBI := .venv-mbi
+OPENDP_POLARS := .venv-opendp-polars
+SMARTNOISE_SQL := .venv-smartnoise-sql
+PIPELINEDP := .venv-pipelinedp
+TUMULT := .venv-tumult
 PIP := -m pip -qq --disable-pip-version-check --no-input install
 LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .PHONY: help demo test test-full format pictures lock bench-noise bench-accounting bench-selection bench-sparse bench-median bench-offline \
-	bench-factored bench-contract bench-dense bench-interactive clean
+	bench-factored bench-contract bench-dense bench-interactive bench-engine clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -74,11 +78,19 @@ bench-contract: $(VENV)/.test  ## 34,425 predicates within an error that was agr
 bench-dense: $(VENV)/.test  ## a universe of 1e8 cells: time and memory of measuring, fitting and asking
 	$(VENV)/bin/python bench/dense.py
 
+# ENGINE is further options, as --peers none --only duckdb memory.
+bench-engine: $(VENV)/.test $(OPENDP_POLARS)/.peer $(SMARTNOISE_SQL)/.peer $(PIPELINEDP)/.peer $(TUMULT)/.peer  ## questions to 1e7 rows, against the engines alone and against OpenDP, SmartNoise, PipelineDP, Tumult
+	PYTHONPATH=. $(VENV)/bin/python bench/engine.py --opendp-python $(OPENDP_POLARS)/bin/python \
+		--smartnoise-python $(SMARTNOISE_SQL)/bin/python --pipelinedp-python $(PIPELINEDP)/bin/python \
+		--tumult-python $(TUMULT)/bin/python $(ENGINE)
+
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock
 	@$(LOCK) pyproject.toml --extra pandas -c requirements.lock -o requirements-pandas.lock
 	@$(LOCK) pyproject.toml --extra plot -c requirements.lock -o requirements-plot.lock
 	@$(LOCK) pyproject.toml --extra polars -c requirements.lock -o requirements-polars.lock
+	@$(LOCK) pyproject.toml --extra postgres -c requirements.lock -o requirements-postgres.lock
+	@$(LOCK) pyproject.toml --extra spark -c requirements.lock -o requirements-spark.lock
 	@$(LOCK) --group build -o requirements-build.lock
 	@$(LOCK) pyproject.toml --extra test -c requirements.lock -c requirements-build.lock -o requirements-test.lock
 	@$(LOCK) --group lock -o requirements-lock.lock
@@ -88,9 +100,14 @@ lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgr
 	@$(LOCK) --group bench-opendp-mbi -o requirements-bench-opendp-mbi.lock
 	@$(LOCK) --group bench-smartnoise -o requirements-bench-smartnoise.lock
 	@$(LOCK) --group bench-mbi -o requirements-bench-mbi.lock
+	@$(LOCK) --group bench-opendp-polars -o requirements-bench-opendp-polars.lock
+	@$(LOCK) --group bench-smartnoise-sql -o requirements-bench-smartnoise-sql.lock
+	@$(LOCK) --group bench-pipelinedp -o requirements-bench-pipelinedp.lock
+	@$(LOCK) --group bench-tumult -o requirements-bench-tumult.lock
 
 clean:  ## remove the environments and caches
 	rm -rf $(VENV) $(OPENDP) $(DP_ACCOUNTING) $(DIFFPRIVLIB) $(OPENDP_MBI) $(SMARTNOISE) $(MBI) build dist
+	rm -rf $(OPENDP_POLARS) $(SMARTNOISE_SQL) $(PIPELINEDP) $(TUMULT)
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
