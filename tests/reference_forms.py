@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from discreet.engine.bound import BoundedMeasure, BoundedQuery
+from discreet.engine.bound import WEIGHT, BoundedMeasure, BoundedQuery
 from discreet.engine.plan import Distinct, Histogram, Measure, Present, Relation, Rows, Total, Units
 from tests.reference_expressions import Raw, Read, Record, Scans, cut, evaluate
 
@@ -225,11 +225,11 @@ class Oracle:
     def weighted(self, measure: BoundedMeasure, unit: Unit) -> Sparse:
         """What one unit of n rows adds, row by row, at the weight min(1, R / n)."""
         most, n, scale, asked = self.query.bounds.rows, unit.rows, measure.scale, measure.measure
-        one = scale if n <= most else self.cut(scale * most, n)
+        weight = WEIGHT if n <= most else self.cut(WEIGHT * most, n)
         found: Counter[Cell] = Counter()
         for cell, scans in unit.each:
             if isinstance(asked, Rows):
-                found[cell] += one
+                found[cell] += weight
                 continue
             assert not isinstance(asked, Units)
             value = evaluate(asked.expression, scans)
@@ -237,11 +237,11 @@ class Oracle:
                 continue
             match asked:
                 case Present():
-                    found[cell] += one
+                    found[cell] += weight
                 case Total():
-                    found[cell] += int(value) * scale if n <= most else self.cut(int(value) * scale * most, n)
+                    found[cell] += self.cut(int(value) * scale * weight, WEIGHT)
                 case Histogram() if 0 <= int(value) < asked.bins.declared:
-                    found[*cell, int(value)] += one
+                    found[*cell, int(value)] += weight
         return dict(found)
 
     def distinct(self, number: int, measure: BoundedMeasure, parts: list[Part]) -> Sparse:

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import os
-import secrets
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
@@ -132,7 +132,7 @@ def format_of(wanted: str | None, output: str | None) -> str:
 def file_for(output: str) -> Iterator[Callable[[Callable[[], bytes]], None]]:
     """Yield what writes a file: whole, or not at all. Whether it can be written is known before anything is spent."""
     path = Path(output).resolve()
-    beside = path.with_name(f".discreet-{secrets.token_hex(8)}")
+    beside = path.with_name(f".discreet-{uuid.uuid4().hex}")
     problem = ""
     try:
         if path.exists() and not path.is_file():  # a name that is too long raises here

@@ -38,7 +38,7 @@ from discreet.errors import InvalidParameter, NeedsDeclaration, NotSupported
 
 MAX_CELLS = 1_000_000  # every cell is returned, so this is the longest answer: a few dozen megabytes
 MAX_NUMBERS = 1 << 24  # cells of all measures together, the bins of histograms included
-_WEIGHT_BITS = 20  # a weight of one part in a million is not lost
+WEIGHT = 1 << 20  # parts of which a weight is a whole number: one in a million is not lost
 _VALUE_BITS = 30  # what one unit adds to a group has about so many bits
 
 _ONE = Number(Fraction(1), 0, 1)  # a row that counts, or not
@@ -236,7 +236,7 @@ def _measured(measure: Measure, how: _Enforced) -> BoundedMeasure:
     in_one = Bounds(together, 1, together)  # all of them may be in one group and one bin
     # A weight makes what a unit adds to a group small and not nothing: it moves every group that it is in.
     groups = how.cells if how.weighs and how.cells is not None else bounds.groups
-    counting = 1 << _WEIGHT_BITS if how.weighs else 1
+    counting = WEIGHT if how.weighs else 1
     match measure:
         case Rows() | Present():
             return _bounded(measure, how, bounds, _ONE, counting, groups)
@@ -245,7 +245,7 @@ def _measured(measure: Measure, how: _Enforced) -> BoundedMeasure:
         case Distinct():
             return _bounded(measure, how, in_one, _ONE, 1, together)
         case Histogram():
-            scale = 1 if how.form == "rows" else 1 << _WEIGHT_BITS
+            scale = 1 if how.form == "rows" else WEIGHT
             moved = together if how.form == "rows" else groups * measure.bins.declared
             return _bounded(measure, how, in_one, _ONE, scale, moved)
         case Total(expression):

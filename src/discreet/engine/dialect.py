@@ -51,7 +51,7 @@ class Held:
 class Origin:
     """A table as an engine reaches it: what stands after FROM (its rows are then called `s`), and its columns.
 
-    `weight` names a column that says how many rows its unit has, where that was counted before.
+    `weight` names a column with the weight of each row, where the rows of its unit were counted before.
     """
 
     rows: str
@@ -117,8 +117,11 @@ class Dialect(ABC):
         high * 2^31 + low. A sum of nothing is 0 or NULL.
         """
 
-    def gathered(self, rows: str) -> str:
-        """Return rows, a SELECT, with those of one unit u in one place, where an engine has several."""
+    def gathered(self, rows: str, by: str) -> str:
+        """Return rows, a SELECT, so that those of one unit u, and of its groups, are easily put together.
+
+        `by` are the unit and the keys. It changes no result.
+        """
         return rows
 
     def narrow(self, value: str, low: int, high: int) -> str:

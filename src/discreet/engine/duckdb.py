@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.dp import randomness
 from discreet.engine.assemble import DENSE, assembled
 from discreet.engine.assemble import Table as Returned
 from discreet.engine.backend import Groups
@@ -113,7 +113,9 @@ class DuckDB:
             if self._open is None:
                 instance = Locked(self._paths, self._memory)
                 self._open = _Open(instance, Kept(self._memory // SHARE))
-                self._secret = secrets.randbits(63)  # decides which rows of a unit count: never the same twice
+                self._secret = randomness.system().integer(
+                    63
+                )  # decides which rows of a unit count: never the same twice
             return self._open
 
 

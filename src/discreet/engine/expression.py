@@ -13,8 +13,8 @@ not known to be is an engine's business no longer: `emit.py` writes the same int
 | Truth   | true or false                                                    | BOOLEAN  |
 | Free    | any text                                                         | VARCHAR  |
 
-A domain is left out of what an expression prints: the fingerprint of its table has it, and what is printed is the part of
-a question that decides its numbers.
+A domain is left out of what an expression prints: the fingerprint of its table has it, and what is printed is the part
+of a question that decides its numbers.
 
 Every value may be NULL. Any function of NULL is NULL, except for `Coalesce`, `Extreme`, `IsNull`, `Case` and the
 three-valued logic of SQL.

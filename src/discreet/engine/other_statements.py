@@ -45,7 +45,7 @@ def _rows(parts: Parts, name: str, scale: int, base: str, inside: str, bindings:
 
 
 def _weighted(parts: Parts, name: str, scale: int, base: str, inside: str, bindings: Bindings) -> str:
-    return _binned(parts, parts.dialect.totals("w", name), weighed_rows(parts, base, scale, bindings), inside)
+    return _binned(parts, parts.dialect.totals("w", name), weighed_rows(parts, base, bindings), inside)
 
 
 def _by_bin(parts: Parts, base: str, inside: str) -> str:

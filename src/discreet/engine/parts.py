@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from discreet.engine.bound import BoundedQuery
+from discreet.engine.bound import WEIGHT, BoundedQuery
 from discreet.engine.dialect import Dialect, Origin
 from discreet.engine.emit import Bindings
 from discreet.engine.expression import MOST, Expression, Number
@@ -67,17 +67,29 @@ class Parts:
         """Return the rows after WHERE that are in a group, with the values to measure: u, g0, ..., and these names."""
         plan = self.query.plan
         rows = rows_of(plan.relation, needed(plan, values.values()), self.origins, self.dialect, bindings)
-        weight = "n" if self.origins[0].weight is not None else None
+        weight = "w" if self.origins[0].weight is not None else None
         has_unit = self.has_unit and self.origins[0].unit is not None
         return grouped_rows(rows, plan, values, has_unit=has_unit, weight=weight)
 
-    def numbers_of_rows(self, bindings: Bindings) -> str:
-        """Return the units (u) with their numbers of rows (n) in the whole relation."""
+    def weights(self, bindings: Bindings) -> str:
+        """Return the units (u) with the weight of each of their n rows in the whole relation (w): min(1, R / n), in
+        whole parts of WEIGHT.
+        """
         if self.counted is not None:
-            return f"SELECT u, n FROM {self.counted} AS s"
+            return f"SELECT u, w FROM {self.counted} AS s"
         relation = self.query.plan.relation
         rows = rows_of(relation, joined_columns(relation), self.origins, self.dialect, bindings)
-        return f"SELECT u0 AS u, COUNT(*) AS n FROM ({rows.text}) AS r GROUP BY u0"
+        units = f"SELECT u0 AS u, COUNT(*) AS n FROM ({rows.text}) AS r GROUP BY u0"
+        part = self.dialect.divided(str(WEIGHT * self.rows), "n")
+        return f"SELECT u, CASE WHEN n <= {self.rows} THEN {WEIGHT} ELSE {part} END AS w FROM ({units}) AS h"
+
+    def weighted(self, value: str, scale: int, kind: Number) -> str:
+        """Return value * scale * w / WEIGHT, cut toward zero; the scale is a power of two."""
+        if kind.most * max(scale, WEIGHT) >= MOST:
+            return self.dialect.scaled_wide(f"({value} * {scale})", "w", str(WEIGHT))
+        if scale >= WEIGHT:
+            return f"{value} * w * {scale // WEIGHT}"
+        return self.dialect.divided(f"({value} * w)", str(WEIGHT // scale))
 
     def cut_sum(self, total: str, present: str, most: str, scale: int, kind: Number) -> str:
         """Return total * scale, or the expectation of that of `most` of the `present` numbers, cut toward zero.

@@ -88,8 +88,8 @@ def _scan(scan: int, relation: Relation, columns: Mapping[str, Column], origin: 
         outputs.append(f"u{scan}")
         where = f" WHERE {origin.unit.sql} IS NOT NULL"
     if origin.weight is not None:
-        raw.append(f"{origin.weight} AS n")
-        outputs.append("n")
+        raw.append(f"{origin.weight} AS w")
+        outputs.append("w")
     for name, column in columns.items():
         held, called = origin.columns[name], writer.names[scan, name]
         raw.append(f"{held.sql} AS raw_{called}")
@@ -128,18 +128,18 @@ def with_columns(rows: str, expressions: Iterable[Expression], writer: Writer) -
 def grouped_rows(
     rows: Rows, plan: Plan, values: Mapping[str, Expression], *, has_unit: bool, weight: str | None
 ) -> str:
-    """Return the rows after WHERE that are in a declared group: u, n, g0, g1, ... and a column for each value."""
+    """Return the rows after WHERE that are in a declared group: u, w, g0, g1, ... and a column for each value."""
     writer = rows.writer
     where = "" if plan.where is None else f" WHERE {writer.sql(plan.where)}"
     outputs = ["u0 AS u"] if has_unit else []
-    outputs += [f"{weight} AS n"] if weight else []
+    outputs += [f"{weight} AS w"] if weight else []
     outputs += [f"{_key_sql(key, writer)} AS g{place}" for place, key in enumerate(plan.keys)]
     outputs += [f"{writer.sql(expression)} AS {name}" for name, expression in values.items()]
     text = f"SELECT {', '.join(outputs) or '1 AS one'} FROM ({writer.layered(rows.text)}) AS r{where}"
     if not plan.keys:
         return text
     inside = " AND ".join(_is_declared(f"g{place}", key, writer) for place, key in enumerate(plan.keys))
-    kept = [*(["u"] if has_unit else []), *(["n"] if weight else [])]
+    kept = [*(["u"] if has_unit else []), *(["w"] if weight else [])]
     kept += [_narrow(f"g{place}", key, writer.dialect) for place, key in enumerate(plan.keys)]
     return f"SELECT {', '.join([*kept, *values])} FROM ({writer.layered(text)}) AS r WHERE {inside}"
 

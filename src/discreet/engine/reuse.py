@@ -2,8 +2,8 @@
 
 | form            | kept                                                     | used by later questions with            |
 |-----------------|----------------------------------------------------------|-----------------------------------------|
-| weighted        | the numbers of rows of all units                         | the same tables and joins               |
-| weighted        | columns as small integers, each row with that number     | the same table and some of the columns  |
+| weighted        | the weights of the rows of all units                     | the same tables and joins               |
+| weighted        | columns as small integers, each row with that weight     | the same table and some of the columns  |
 | groups, sampled | rows of units and groups, with their ranks where sampled | the same WHERE and keys                 |
 """
 
@@ -20,7 +20,7 @@ from discreet.engine.duckdb_sql import DuckDBDialect
 from discreet.engine.emit import Bindings
 from discreet.engine.expression import Coded, Column, Day, Expression, Free, Instant, Number, Truth
 from discreet.engine.kept import Kept
-from discreet.engine.parts import MANY, Parts
+from discreet.engine.parts import Parts
 from discreet.engine.plan import Distinct, Rows, Units
 from discreet.engine.relation import Statement, needed, rows_of
 from discreet.engine.scans import version_of
@@ -115,7 +115,7 @@ class Reuse:
                     )
                     for place, (name, column) in enumerate(sorted(about.items()))
                 }
-                return key, Origin(made.name, held, None, {}, weight="s.n")
+                return key, Origin(made.name, held, None, {}, weight="s.w")
         return None
 
     def _digest_statement(self, columns: Mapping[str, Column], counted: str) -> Statement:
@@ -125,15 +125,15 @@ class Reuse:
             f"{_small(rows.writer.names[0, name], column)} AS k{place}, "
             for place, (name, column) in enumerate(sorted(columns.items()))
         )
-        text = f"SELECT {listed}h.n AS n FROM ({rows.text}) AS b JOIN {counted} AS h ON b.u0 = h.u"
+        text = f"SELECT {listed}h.w AS w FROM ({rows.text}) AS b JOIN {counted} AS h ON b.u0 = h.u"
         return Statement(text, (), bindings.parameters, bindings.lists)
 
     @contextmanager
     def _counted(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[str]:
         bindings = Bindings()
-        text = Parts(self.query, self.origins, _DIALECT, self.secret).numbers_of_rows(bindings)
+        text = Parts(self.query, self.origins, _DIALECT, self.secret).weights(bindings)
         key = ("counted", self.versions, text)
-        small = f"SELECT u, CAST(LEAST(n, {MANY - 1}) AS INTEGER) AS n FROM ({text}) AS h"
+        small = f"SELECT u, CAST(w AS INTEGER) AS w FROM ({text}) AS h"
         statement = Statement(small, (), bindings.parameters, bindings.lists)
         with self.kept.using(key, (statement, None), cursor, fast=True) as made:
             yield made.name

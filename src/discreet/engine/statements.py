@@ -118,22 +118,18 @@ def _rows(parts: Parts, plain: Plain, bindings: Bindings) -> str:
 def _weighted(parts: Parts, plain: Plain, bindings: Bindings) -> str:
     """Each row of a unit with n > R rows counts R / n."""
     base, names = _base(parts, values_of(parts.query), bindings)
-    most, outputs, scales = parts.rows, list[str](), {1}
+    outputs = list[str]()
     for place, bounded in plain.items():
-        scale = bounded.scale
         match bounded.measure:
             case Total(expression):
-                name = names[expression]
-                part = parts.dialect.divided(f"({name} * {scale * most})", "n")
-                value = f"CASE WHEN n <= {most} THEN {name} * {scale} ELSE {part} END"
+                assert isinstance(expression.kind, Number)
+                value = parts.weighted(names[expression], bounded.scale, expression.kind)
             case Present(expression):
                 value = f"CASE WHEN {names[expression]} IS NOT NULL THEN w END"
-                scales.add(scale)
             case _:
                 value = "w"
-                scales.add(scale)
         outputs += parts.dialect.totals(value, f"m{place}")
-    return _grouped(parts, outputs, weighed_rows(parts, base, max(scales), bindings))  # counts have one scale
+    return _grouped(parts, outputs, weighed_rows(parts, base, bindings))
 
 
 def _united(parts: Parts, values: Sequence[Expression], bindings: Bindings) -> tuple[str, Names]:
@@ -146,7 +142,7 @@ def _united(parts: Parts, values: Sequence[Expression], bindings: Bindings) -> t
         outputs.append(f"COUNT({name}) AS v{name}")
         if isinstance(expression.kind, Number):
             outputs.append(f"{parts.dialect.own_sum(name, wide=is_wide(expression.kind))} AS s{name}")
-    rows = parts.dialect.gathered(base)
+    rows = parts.dialect.gathered(base, f"u{parts.order}")
     return f"SELECT u{parts.order}, {', '.join(outputs)} FROM ({rows}) AS b GROUP BY u{parts.order}", names
 
 

@@ -6,17 +6,11 @@ from discreet.engine.emit import Bindings
 from discreet.engine.parts import Parts
 
 
-def weighed_rows(parts: Parts, base: str, scale: int, bindings: Bindings) -> str:
-    """Return what stands after FROM for the rows with n, how many rows their unit has, and w, scale * min(1, R / n).
-
-    The weight is computed once for each unit where the units stand in a table of their own.
-    """
-    part = parts.dialect.divided(str(scale * parts.rows), "n")
-    weight = f"CASE WHEN n <= {parts.rows} THEN {scale} ELSE {part} END AS w"
+def weighed_rows(parts: Parts, base: str, bindings: Bindings) -> str:
+    """Return what stands after FROM for the rows with w, the weight that a row of their unit has."""
     if parts.origins[0].weight is not None:
-        return f"(SELECT b.*, {weight} FROM ({base}) AS b) AS b"
-    units = f"SELECT u, n, {weight} FROM ({parts.numbers_of_rows(bindings)}) AS h"
-    return f"({base}) AS b JOIN ({units}) AS h ON b.u = h.u"
+        return f"({base}) AS b"
+    return f"({base}) AS b JOIN ({parts.weights(bindings)}) AS h ON b.u = h.u"
 
 
 def numbers_of_groups(groups: str) -> str:
