@@ -8,55 +8,11 @@ from fractions import Fraction
 import pytest
 
 import discreet as dc
-from discreet.answer import Answer, Cost, Quote, percent, readable
+from discreet.answer import Answer, Cost, Facts, Quote, percent, readable
+from tests.answers import MIXED, SINGLE, answer
 
 
-def answer(**changes: object) -> Answer:
-    fields: dict[str, object] = {
-        "columns": {"sex": ("f", "f", "m", "m"), "ok": (False, True, False, True), "n": (10, -3, 20_000, 0)},
-        "errors": {"n": 30},
-        "relation": "protects one row of t, added or removed",
-        "route": "direct",
-        "charged": Fraction(1, 10),
-    }
-    return Answer(**(fields | changes))  # type: ignore[arg-type]
-
-
-SINGLE = answer(columns={"n": (7,)})
-MIXED = answer(
-    columns={
-        "day": (date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)),
-        "hour": (datetime(2026, 1, 1, 5), None, datetime(2026, 1, 1, 6)),
-        "large": (True, None, False),
-        "n": (10, 12_345, 9),
-        "age": (48.25, None, 50.5),
-    },
-    errors={"n": 30, "age": (1.5, None, None)},
-)
-
-
-class TestForms:
-    @pytest.mark.parametrize("form", ["to_pandas", "to_polars", "to_arrow"])
-    def test_each_number_has_its_error_beside_it(self, form: str) -> None:
-        shown = getattr(answer(), form)()
-        names = shown.column_names if form == "to_arrow" else list(shown.columns)
-        assert names == ["sex", "ok", "n", "n_error"]
-        assert list(shown["n_error"].to_pylist() if form == "to_arrow" else shown["n_error"]) == [30] * 4
-        bare = getattr(answer(), form)(errors=False)
-        assert (bare.column_names if form == "to_arrow" else list(bare.columns)) == ["sex", "ok", "n"]
-
-    def test_pandas_has_plain_types_and_a_plain_index(self) -> None:
-        frame = answer().to_pandas()
-        assert frame.index.tolist() == [0, 1, 2, 3]
-        assert str(frame.dtypes["n"]) == "int64"
-        assert str(frame.dtypes["ok"]) == "bool"
-
-    @pytest.mark.parametrize("library", ["pandas", "polars"])
-    def test_a_missing_library_is_named(self, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(ImportError, match=rf"pip install 'discreet\[{library}\]'"):
-            getattr(answer(), f"to_{library}")()
-
+class TestNumbers:
     def test_a_single_number_has_a_value_and_an_error(self) -> None:
         assert (SINGLE.value, SINGLE.error) == (7, 30)
         for ask in ("value", "error"):
@@ -64,19 +20,6 @@ class TestForms:
                 getattr(answer(), ask)
         mean = answer(columns={"x": (1.5,)}, errors={"x": (0.25,)})
         assert (mean.value, mean.error) == (1.5, 0.25)
-
-    @pytest.mark.parametrize("form", ["to_pandas", "to_polars", "to_arrow"])
-    def test_days_truths_nulls_and_errors_of_rows_are_kept(self, form: str) -> None:
-        shown = getattr(MIXED, form)()
-        if form == "to_pandas":
-            assert shown["age"].isna().tolist() == [False, True, False]
-            assert shown["age_error"].isna().tolist() == [False, True, True]
-            assert shown["day"].tolist() == list(MIXED.columns["day"])
-            return
-        listed = shown.to_pydict() if form == "to_arrow" else shown.to_dict(as_series=False)
-        for name, values in MIXED.columns.items():
-            assert listed[name] == list(values)
-        assert listed["age_error"] == [1.5, None, None]
 
 
 class TestBytes:
@@ -146,6 +89,30 @@ class TestText:
         assert "... 976 more rows" in repr(many)
         assert len(repr(many).splitlines()) == 27
         assert "976 more rows" in many._repr_html_()
+
+    def test_null_says_why_where_it_is_a_mean_of_too_few_rows(self) -> None:
+        """The number of rows is not above 0 for sure, so there is no mean; another NULL is a NULL."""
+        facts = Facts(quotients=frozenset({"age"}))
+        shown = answer(columns={"k": ("a", "b"), "age": (None, 5.5), "m": (None, 1)}, errors={"age": 1.5, "m": 1})
+        assert repr(shown).splitlines()[1].split() == ["a", "NULL", "NULL"]
+        told = answer(columns=shown.columns, errors=shown.errors, facts=facts)
+        for text in (repr(told), told._repr_html_()):
+            assert text.count("too few to tell") == 2  # in its place, and in the note
+            assert text.count("NULL") == 1
+        assert "too few to tell: the number of rows may be 0" in told.note
+        full = answer(columns={"k": ("a",), "age": (5.5,)}, errors={"age": 1.5}, facts=facts)
+        assert "too few" not in repr(full)
+
+    def test_groups_that_are_missing_are_mentioned(self) -> None:
+        named = answer(facts=Facts(names_keys=True))
+        assert "groups that few people share are not named" in named.note
+        assert "groups that few" not in answer().note
+
+    def test_numbers_stand_to_the_right(self) -> None:
+        text = answer()._repr_html_()
+        assert text.count('<td class="number">') == 4
+        assert '<th class="number">n</th>' in text
+        assert "<th>sex</th>" in text
 
     def test_html_is_escaped_and_balanced(self) -> None:
         class Balance(html.parser.HTMLParser):
@@ -229,6 +196,11 @@ class TestBars:
         nulls = answer(columns={"k": ("a", "b"), "n": (None, 2.0)}, errors={"n": (None, 1.0)}).bars(width=60)
         assert "NULL" in nulls
 
+    def test_half_a_million_groups_do_not_flood_the_terminal(self) -> None:
+        chart = answer(columns={"k": range(500_000), "n": range(500_000)}, errors={"n": 2}).bars(width=60)
+        assert len(chart.splitlines()) == 101
+        assert chart.endswith("\n... 499,900 more rows")
+
     def test_a_single_number_has_a_bar(self) -> None:
         assert SINGLE.bars(width=50, ascii_only=True).startswith("n ")
 
@@ -238,8 +210,3 @@ def test_a_quote_is_read_at_a_glance() -> None:
     assert repr(quote) == "10 % of the budget (10 like this one fit) · n ± 30 at 95 % · direct\nAdvice."
     mean = Quote(Cost(Fraction(0), dc.dp.Loss.pure(epsilon=0), None), {"age": "320 / n"}, "cache", "Advice.")
     assert repr(mean) == "0 % of the budget (free) · age ± 320 / n at 95 % · cache\nAdvice."
-
-    def test_half_a_million_groups_do_not_flood_the_terminal(self) -> None:
-        chart = answer(columns={"k": range(500_000), "n": range(500_000)}, errors={"n": 2}).bars(width=60)
-        assert len(chart.splitlines()) == 101
-        assert chart.endswith("\n... 499,900 more rows")
