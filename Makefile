@@ -26,7 +26,7 @@ LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
 
-demo: $(VENV)/.core  ## install, then ask the census table private questions, ten thousand of them on one budget
+demo: $(VENV)/.plot  ## install, then ask the census table private questions, ten thousand of them on one budget
 	@$(VENV)/bin/discreet demo
 
 test: $(VENV)/.test  ## format, lint, types, tests, examples in docs
@@ -129,6 +129,10 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml requirements.lock requirements-build
 	@echo "Installing discreet into $(VENV) (once)"
 	@$(VENV)/bin/python $(PIP) --require-hashes -r requirements.lock -r requirements-build.lock
 	@$(VENV)/bin/python $(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.plot: $(VENV)/.core requirements-plot.lock
+	@$(VENV)/bin/python $(PIP) --require-hashes -r requirements-plot.lock
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core requirements-test.lock

@@ -8,6 +8,7 @@ import textwrap
 from collections import Counter
 from hashlib import sha256
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 
@@ -24,63 +25,64 @@ AGAIN = (
     "WHERE NOT hours_per_week < 40 GROUP BY sex ORDER BY people DESC"
 )
 EDUCATION = "SELECT education, COUNT(*) AS n FROM census GROUP BY education"
+BUSIEST = (
+    "SELECT occupation, AVG(hours_per_week) AS hours, COUNT(*) AS n FROM census GROUP BY occupation "
+    "ORDER BY hours DESC LIMIT 3"
+)
 MEDIAN = "SELECT income, MEDIAN(age) AS age, STDDEV(age) AS spread FROM census GROUP BY income"
 OLDEST = "SELECT sex, MAX(age) AS age FROM census GROUP BY sex"
 
 COLUMNS = ("education_num", "marital_status", "occupation", "relationship", "race", "sex", "income")
 QUESTIONS = 10_000
+PICTURE = "discreet-demo.png"
 
 
 def demo() -> None:
-    """Ask the census table what a newcomer would ask, and then ten thousand questions more."""
-    ask_a_session()
-    ask_ten_thousand(QUESTIONS)
-
-
-def ask_a_session() -> None:
-    """One session on the census table: price, answer, the same answer free, a refusal, and what the ledger holds."""
+    """Ask the census table what a newcomer would ask, then ten thousand questions more, and look at the ledger."""
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
         _say("48,842 people of a census, and a budget of epsilon = 1 for everything that is ever asked about them:")
         _code('session = dc.Session(dc.census(), budget=dc.Budget(epsilon=1), ledger="census.ledger")')
-        session = dc.Session(dc.census(), budget=dc.Budget(epsilon=1), ledger=Path(folder) / "census.ledger")
+        with dc.Session(dc.census(), budget=dc.Budget(epsilon=1), ledger=Path(folder) / "census.ledger") as session:
+            ask_a_session(session)
+            ask_ten_thousand(QUESTIONS)
+            show_the_ledger(session)
 
-        _say("The price and the error come first. A quote reads no row and is free:")
-        _code(f'session.quote("{SEX}", epsilon=0.1)')
-        _show(session.quote(SEX, epsilon=0.1))
 
-        _say("The answer. The debit was on disk before the first row was read:")
-        _code(f'session.sql("{SEX}", epsilon=0.1)')
-        _show(session.sql(SEX, epsilon=0.1))
+def ask_a_session(session: dc.Session) -> None:
+    """Price, answer, the same answer free, a picture, medians, and refusals that say what to write instead."""
+    _say("The price and the error come first. A quote reads no row and is free:")
+    _code(f'session.quote("{SEX}", epsilon=0.1)')
+    _show(session.quote(SEX, epsilon=0.1))
 
-        _say("The same question again, in other words and in another order: the same numbers, free.")
-        _code(f'session.sql("{AGAIN}", epsilon=0.1)')
-        _show(session.sql(AGAIN, epsilon=0.1))
+    _say("The answer. The debit was on disk before the first row was read:")
+    _code(f'session.sql("{SEX}", epsilon=0.1)')
+    _show(session.sql(SEX, epsilon=0.1))
 
-        _say("A tenth of that price, for sixteen groups. The whiskers are where the true number is, 19 times in 20:")
-        _code(f'session.sql("{EDUCATION}", epsilon=0.01).bars()')
-        _show(session.sql(EDUCATION, epsilon=0.01).bars())
+    _say("The same question again, in other words and in another order: the same numbers, free.")
+    _code(f'session.sql("{AGAIN}", epsilon=0.1)')
+    _show(session.sql(AGAIN, epsilon=0.1))
 
-        _say("Medians and spreads, from the same walk over the rows:")
-        _code(f'session.sql("{MEDIAN}", epsilon=0.2)')
-        _show(session.sql(MEDIAN, epsilon=0.2))
+    _say("A tenth of that price, for sixteen groups. The whiskers are where the true number is, 19 times in 20:")
+    _code(f'session.sql("{EDUCATION}", epsilon=0.01).bars()')
+    educated = session.sql(EDUCATION, epsilon=0.01)
+    _show(educated.bars())
+    _draw(educated)
 
-        _say("What cannot be answered is refused, free, with what to write instead:")
-        for text, epsilon in ((OLDEST, "0.1"), ("SELECT race, COUNT(*) AS n FROM census GROUP BY race", "0.95")):
-            _code(f'session.sql("{text}", epsilon={epsilon})')
-            try:
-                session.sql(text, epsilon=epsilon)
-            except dc.Refused as refusal:
-                _show(f"{type(refusal).__name__}: {refusal}")
+    _say("Means by group; ORDER BY and LIMIT work on the released numbers:")
+    _code(f'session.sql("{BUSIEST}", epsilon=0.1)')
+    _show(session.sql(BUSIEST, epsilon=0.1))
 
-        _say("The ledger has every debit, in shares of the budget, chained by hashes:")
-        _code("session.history()")
-        for entry in session.history():
-            _show(
-                f"{entry.number}  {entry.kind:<8} {float(entry.share):>6.1%}  {entry.hash[:12]}  {_short(entry.body)}"
-            )
-        _code("session.spent, session.remaining")
-        _show(f"{float(session.spent):.1%}, {float(session.remaining):.1%}")
-        session.close()
+    _say("Medians and spreads, from the same walk over the rows:")
+    _code(f'session.sql("{MEDIAN}", epsilon=0.2)')
+    _show(session.sql(MEDIAN, epsilon=0.2))
+
+    _say("What cannot be answered is refused, free, with what to write instead:")
+    for text, epsilon in ((OLDEST, "0.1"), ("SELECT race, COUNT(*) AS n FROM census GROUP BY race", "0.95")):
+        _code(f'session.sql("{text}", epsilon={epsilon})')
+        try:
+            session.sql(text, epsilon=epsilon)
+        except dc.Refused as refusal:
+            _show(f"{type(refusal).__name__}: {refusal}")
 
 
 def ask_ten_thousand(questions: int) -> None:
@@ -120,6 +122,16 @@ def ask_ten_thousand(questions: int) -> None:
     _show("(mean error; the noise on each question is what so many of them can be given on this budget)")
 
 
+def show_the_ledger(session: dc.Session) -> None:
+    """What was spent, and on what."""
+    _say("The ledger has every debit, in shares of the budget, chained by hashes:")
+    _code("session.history()")
+    for entry in session.history():
+        _show(f"{entry.number}  {entry.kind:<8} {float(entry.share):>6.1%}  {entry.hash[:12]}  {_short(entry.body)}")
+    _code("session.spent, session.remaining")
+    _show(f"{float(session.spent):.1%}, {float(session.remaining):.1%}")
+
+
 def conditions(universe: dp.Universe, number: int) -> dict[str, list[Value]]:
     """Return three columns and about half of the values of each, picked by the bits of a hash."""
     bits = int.from_bytes(sha256(b"question %d" % number).digest())
@@ -131,6 +143,22 @@ def conditions(universe: dp.Universe, number: int) -> dict[str, list[Value]]:
         bits, subset = divmod(bits, 2 ** len(values))
         wanted[name] = [value for place, value in enumerate(values) if subset >> place & 1] or values[:1]
     return wanted
+
+
+def _draw(answer: dc.Answer) -> None:
+    """Write a picture to a file, where Matplotlib is installed."""
+    if find_spec("matplotlib") is None:
+        _show(f"(pip install 'discreet[plot]' draws it into {PICTURE})")
+        return
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    answer.plot(figure.subplots())
+    figure.savefig(PICTURE)
+    _code(f'session.sql("...").plot().figure.savefig("{PICTURE}")')
+    _show(f"{PICTURE} is in this folder.")
 
 
 def _seven_columns() -> tuple[dp.Universe, NDArray[np.signedinteger]]:

@@ -64,6 +64,9 @@ class PostgresDialect(Dialect):
         cut = f"LEAST(GREATEST(COALESCE(SUM({value}){chosen}, 0), {-MOST}), {MOST})"
         return (f"CAST({cut} AS BIGINT) AS {name}",)
 
+    def gathered(self, rows: str, by: str) -> str:
+        return f"SELECT * FROM ({rows}) AS b ORDER BY {by}"  # once, for the groups and for the units
+
     def starts_with(self, text: str, prefix: str) -> str:
         return f"starts_with({self.compared(text)}, CAST({prefix} AS TEXT))"
 

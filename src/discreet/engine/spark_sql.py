@@ -56,7 +56,7 @@ class SparkDialect(Dialect):
         high, low = f"shiftright({value}, {_LOW})", f"(({value}) & {(1 << _LOW) - 1})"
         return f"SUM({high}){chosen} AS {name}_high", f"SUM({low}){chosen} AS {name}_low"
 
-    def gathered(self, rows: str) -> str:
+    def gathered(self, rows: str, by: str) -> str:
         return f"SELECT /*+ REPARTITION(u) */ * FROM ({rows}) AS b"  # one exchange for all that follows by unit
 
     def starts_with(self, text: str, prefix: str) -> str:
