@@ -142,7 +142,7 @@ class Gaussian(AdditiveNoise):
         return _beyond(steps, scale)
 
     def _near(self, chance: float, scale: float) -> int:
-        return int(-scale * NormalDist().inv_cdf(chance / 2)) if chance > 0 else 0
+        return int(-scale * NormalDist().inv_cdf(chance / 2)) if chance > 1e-300 else 0
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l2 <= self.sensitivity.l2

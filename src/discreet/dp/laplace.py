@@ -99,7 +99,7 @@ class Laplace(AdditiveNoise):
         return beyond(steps, scale)
 
     def _near(self, chance: float, scale: float) -> int:
-        return int(scale * math.log(2 / (1 + math.exp(-1 / scale)) / chance)) if chance > 0 else 0
+        return int(scale * (math.log(2 / (1 + math.exp(-1 / scale))) - math.log(chance))) if chance > 0 else 0
 
     def _covers(self, sensitivity: Sensitivity) -> bool:
         return sensitivity.l1 is not None and sensitivity.l1 <= _l1(self.sensitivity)
