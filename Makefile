@@ -21,7 +21,7 @@ LOCK := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .PHONY: help demo test test-full format pictures lock bench-noise bench-accounting bench-selection bench-sparse bench-median bench-offline \
-	bench-factored bench-contract bench-dense bench-interactive bench-engine clean
+	bench-factored bench-contract bench-dense bench-interactive bench-engine bench-session clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 28
@@ -83,6 +83,11 @@ bench-engine: $(VENV)/.test $(OPENDP_POLARS)/.peer $(SMARTNOISE_SQL)/.peer $(PIP
 	PYTHONPATH=. $(VENV)/bin/python bench/engine.py --opendp-python $(OPENDP_POLARS)/bin/python \
 		--smartnoise-python $(SMARTNOISE_SQL)/bin/python --pipelinedp-python $(PIPELINEDP)/bin/python \
 		--tumult-python $(TUMULT)/bin/python $(ENGINE)
+
+bench-session: $(VENV)/.test $(OPENDP_POLARS)/.peer $(SMARTNOISE_SQL)/.peer $(PIPELINEDP)/.peer $(TUMULT)/.peer $(DIFFPRIVLIB)/.peer  ## what a session costs beside the bare query, and what a newcomer writes in ours and in five peers
+	$(VENV)/bin/python bench/session.py
+	$(VENV)/bin/python bench/newcomer.py --opendp-python $(OPENDP_POLARS)/bin/python --smartnoise-python $(SMARTNOISE_SQL)/bin/python \
+		--pipelinedp-python $(PIPELINEDP)/bin/python --tumult-python $(TUMULT)/bin/python --diffprivlib-python $(DIFFPRIVLIB)/bin/python
 
 lock: $(VENV)/.lock  ## write the lock files from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml -o requirements.lock
