@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -209,3 +210,25 @@ class TestIntervals:
         sure = applied("case", [applied("gt", [listed([1]), listed([0])]), n, zero])
         assert isinstance(sure, Numeric)
         assert (sure.low.tolist(), sure.high.tolist()) == ([9], [11])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "COALESCE(AVG(x), 0)",
+        "LEAST(AVG(x), 450)",
+        "GREATEST(AVG(x), 1)",
+        "CASE WHEN AVG(x) IS NULL THEN 0 ELSE AVG(x) END",
+    ],
+)
+def test_what_is_null_by_its_noise_has_an_interval_all_the_same(asked: str) -> None:
+    """The group b has one row, of 400: its mean is not told, and what stands for it is not sure."""
+    rows = pd.DataFrame({"g": ["a"] * 500 + ["b"], "x": [100] * 500 + [400]})
+    columns = {"g": dc.Category(["a", "b"]), "x": dc.Integer(0, 500)}
+    session = dc.Session(
+        dc.Table(rows, name="t", columns=columns), budget=dc.Budget(epsilon=100), ledger=dc.memory_ledger()
+    )
+    answer = session.sql(f"SELECT g, {asked} AS m FROM t GROUP BY g", epsilon=2)
+    errors = answer.errors["m"]
+    assert not isinstance(errors, int | float)
+    assert errors[1] is None or abs(answer.columns["m"][1] - 400) <= errors[1]  # type: ignore[operator]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet.dp import Category, Integer
+from discreet.engine.duckdb import DuckDB
+from discreet.engine.plan import Relation
 from tests.asking import counts
 
 SEX = Category(["Female", "Male"])
@@ -134,3 +137,19 @@ class TestReach:
         pq.write_table(pa.table({"a": ["x"]}), folder / "t.parquet")
         with pytest.raises(dc.Unavailable, match="has no column"):
             counts(dc.Table(folder / "t.parquet", columns={"sex": SEX}), "sex")
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_instants_in_milliseconds_are_refused_by_the_schema(tmp_path: Path, zone: str | None) -> None:
+    """One of them far away would make the reader raise, after the debit."""
+    path = tmp_path / "t.parquet"
+    for unit, is_refused in (("ms", True), ("us", False), ("ms", True)):
+        pq.write_table(pa.table({"x": pa.array([0, 2**40], pa.int64()).view(pa.timestamp(unit, tz=zone))}), path)
+        domain = dc.Datetime(datetime(1970, 1, 1), datetime(2020, 1, 1), zone="UTC")
+        engine = DuckDB([table := dc.Table(path, name="t", columns={"x": domain})])
+        if is_refused:
+            with pytest.raises(dc.NeedsDeclaration, match="MILLISECONDS, which a dc.Datetime does not read"):
+                engine.schema(Relation((table,)))
+        else:
+            engine.schema(Relation((table,)))
+        engine.close()

@@ -1,6 +1,7 @@
 """DU-11: another file under the name and the version of the one that was asked about."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,16 @@ def test_damage_is_refused(sources: Sources, data: Path) -> None:
         sources.path.write_text(damage, "utf-8")
         with pytest.raises(LedgerError, match="cannot be read"):
             sources.check("t", "1", [str(data)])
+
+
+def test_many_threads_lose_no_record(tmp_path: Path, data: Path) -> None:
+    sources = Sources(tmp_path / "many")
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: sources.check(f"t{number}", "1", [str(data)]), range(32)))
+    assert len(sources._read()["versions"]) == 32
+
+
+def test_a_folder_that_is_gone_is_an_error_of_the_ledger(tmp_path: Path, data: Path) -> None:
+    with pytest.raises(LedgerError, match="cannot be written") as caught:
+        Sources(tmp_path / "gone" / "x").check("t", "1", [str(data)])
+    assert str(tmp_path) not in str(caught.value)

@@ -283,12 +283,23 @@ def _bounded(measure: Measure, how: _Enforced, bounds: Bounds, kind: Number, sca
 
 def _question(plan: Plan, form: Form, bounds: Bounds, neighbours: dp.Neighbours) -> str:
     """Return the one text of all questions with these released numbers, whatever they show of them."""
-    tables = [table.fingerprint for table in plan.relation.scans]
-    codes = [None if key.codes is None else _printed(key.codes) for key in plan.keys]
-    half = (plan.relation.joins, plan.where, plan.keys, codes, plan.measures)
-    parts = (tables, half, form, bounds, neighbours.name)
-    digest = hashlib.sha256(repr(parts).encode()).hexdigest()
+    digest = _digest(grouping(plan), plan.measures, form, bounds, neighbours.name)
     return f"{plan.relation.scans[0].name}/{plan.relation.scans[0].version}/{digest}"
+
+
+def grouping(plan: Plan) -> str:
+    """Return the one text of all plans that put the same rows into the same groups, whatever they measure there."""
+    codes = [None if key.codes is None else _printed(key.codes) for key in plan.keys]
+    return _digest(joining(plan.relation), plan.where, plan.keys, codes)
+
+
+def joining(relation: Relation) -> str:
+    """Return the one text of all relations with the same rows."""
+    return _digest([table.fingerprint for table in relation.scans], relation.joins)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _printed(codes: Sequence[int]) -> str:

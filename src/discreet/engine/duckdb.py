@@ -18,10 +18,11 @@ from discreet.engine.assemble import Table as Returned
 from discreet.engine.backend import Groups
 from discreet.engine.bound import BoundedQuery
 from discreet.engine.dialect import Origin
+from discreet.engine.fitting import changed, public_joins
 from discreet.engine.kept import SHARE, Kept
 from discreet.engine.locked import Locked, memory_limit
 from discreet.engine.plan import Relation
-from discreet.engine.public import fan_out, public_origin
+from discreet.engine.public import fan_out, fan_out_of, public_origin
 from discreet.engine.relation import Statement
 from discreet.engine.reuse import Reuse
 from discreet.engine.scans import check_units, scan_of
@@ -30,6 +31,7 @@ from discreet.engine.table import Table
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 
 _MANY_CELLS = 1 << 16  # from here on counting codes is faster than GROUP BY
@@ -157,6 +159,13 @@ def _counted(
     return np.zeros(cells, dtype=np.int64) if counts is None else counts
 
 
+def _check_fan_out(relation: Relation, place: int, rows: pa.Table) -> None:
+    """Refuse a public table in which a row finds more than when the question was planned: the bounds are of then."""
+    for scan, columns, most in public_joins(relation):
+        if scan == place and fan_out_of(rows, columns) > most:
+            raise changed(relation.scans[place])
+
+
 def _origins(relation: Relation, cursor: duckdb.DuckDBPyConnection) -> list[Origin]:
     """Return the tables as this question reaches them, with what they need known to its cursor."""
     origins, private = list[Origin](), []
@@ -164,6 +173,7 @@ def _origins(relation: Relation, cursor: duckdb.DuckDBPyConnection) -> list[Orig
         if table.public:
             origin, frames = public_origin(table, place)
             for name, rows in frames.items():
+                _check_fan_out(relation, place, rows)
                 cursor.register(name, rows)
         else:
             scan = scan_of(table, place, cursor)

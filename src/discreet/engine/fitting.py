@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engine.bound import BoundedQuery
 from discreet.engine.dialect import Dialect, Form, Held, Origin
 from discreet.engine.emit import Bindings, Writer
 from discreet.engine.expression import Column
+from discreet.engine.plan import Relation
 from discreet.engine.reading import read
 from discreet.engine.relation import Statement
 from discreet.engine.table import Table
@@ -92,15 +92,20 @@ def most_alike(table: Table, columns: Sequence[str], origin: Origin, dialect: Di
     return Statement(text, (), bindings.parameters | dict(origin.parameters), bindings.lists)
 
 
-def public_joins(query: BoundedQuery) -> Iterator[tuple[int, tuple[str, ...], int]]:
+def public_joins(relation: Relation) -> Iterator[tuple[int, tuple[str, ...], int]]:
     """Yield each public table that is joined, on which of its columns, and how many of its rows one row may find.
 
     It was counted when the question was planned, and the bounds are those of what was counted then: where the table has
     changed since, the question fails.
     """
-    for join in query.plan.relation.joins:
+    for join in relation.joins:
         if not join.by_unit:
             yield join.scan, tuple(sorted({key.name for _, key in join.on if isinstance(key, Column)})), join.fan_out
+
+
+def changed(table: Table) -> Unavailable:
+    """Return what says that a public table is not what it was when the question was planned."""
+    return Unavailable(f"the public table {table.name!r} changed after this question was planned; ask it again.")
 
 
 def by_column(names: Sequence[str], columns: Iterable[Sequence[object]]) -> dict[str, NDArray[np.generic]]:

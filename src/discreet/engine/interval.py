@@ -127,14 +127,18 @@ def power(a: Numeric, b: Numeric) -> Numeric:
 
 
 def extreme(pick: Callable[..., Any], parts: list[Numeric]) -> Numeric:
-    """Return the least or greatest of those that are not NULL, by np.fmin or np.fmax; NULL if all are."""
+    """Return the least or greatest of those that are not NULL, by np.fmin or np.fmax; NULL if all are.
 
-    def picked(of: Callable[[Numeric], Reals]) -> Reals:
-        return np.asarray(pick.reduce([np.where(part.null, np.nan, of(part)) for part in parts]))  # type: ignore[attr-defined]
+    The ends are those of all: what is NULL by its noise, as a mean is of too few, has a true value all the same.
+    """
+
+    def picked(of: list[Reals]) -> Reals:
+        return np.asarray(pick.reduce(of))  # type: ignore[attr-defined]
 
     null = np.logical_and.reduce([part.null for part in parts])
-    ends = picked(lambda part: part.low), picked(lambda part: part.high)
-    return _made(picked(lambda part: part.value), ends, null, whole=all(part.whole for part in parts))
+    ends = picked([part.low for part in parts]), picked([part.high for part in parts])
+    value = picked([np.where(part.null, np.nan, part.value) for part in parts])
+    return _made(value, ends, null, whole=all(part.whole for part in parts))
 
 
 def rounded(a: Numeric, digits: int) -> Numeric:
@@ -151,7 +155,6 @@ def chosen(first: Truths, a: Numeric, b: Numeric, *, sure: bool) -> Numeric:
     """Return a where `first` and b elsewhere; unless that is sure, the interval holds those of both."""
     low, high = np.where(first, a.low, b.low), np.where(first, a.high, b.high)
     if not sure:
-        low = np.fmin(np.where(a.null, np.nan, a.low), np.where(b.null, np.nan, b.low))
-        high = np.fmax(np.where(a.null, np.nan, a.high), np.where(b.null, np.nan, b.high))
+        low, high = np.fmin(a.low, b.low), np.fmax(a.high, b.high)  # of a NULL, too: its noise may have made it one
     null = np.where(first, a.null, b.null)
     return _made(np.where(first, a.value, b.value), (low, high), null, whole=a.whole and b.whole)

@@ -47,29 +47,43 @@ class Kept:
     def using(
         self,
         key: object,
-        how: tuple[Statement, object] | None,
+        how: tuple[Statement, object],
         cursor: duckdb.DuckDBPyConnection,
         *,
         fast: bool = False,
     ) -> Iterator[Made]:
         """Give the table of a key, made by a statement if there is none yet; it stays for as long as it is used.
 
-        `how` is that statement, and what is to be known about the table; None where there is one.
+        `how` is that statement, and what is to be known about the table.
         """
         with self._lock:
-            made = self._made.get(key)
-            if made is None:
-                assert how is not None
-                made = self._make(key, *how, cursor, fast=fast)
-            made.users += 1
-            self._next += 1
-            made.used = self._next
+            made = self._made.get(key) or self._make(key, *how, cursor, fast=fast)
+            self._use(made)
         try:
             yield made
         finally:
             with self._lock:
                 made.users -= 1
                 self._trim(cursor)
+
+    @contextmanager
+    def held(self, key: object) -> Iterator[Made | None]:
+        """Give the table of a key for as long as it is used, or None where there is none, or none any more."""
+        with self._lock:
+            made = self._made.get(key)
+            if made is not None:
+                self._use(made)
+        try:
+            yield made
+        finally:
+            if made is not None:
+                with self._lock:
+                    made.users -= 1
+
+    def _use(self, made: Made) -> None:
+        made.users += 1
+        self._next += 1
+        made.used = self._next
 
     def find(self, key: object) -> Made | None:
         """Return the table of a key, if there is one."""

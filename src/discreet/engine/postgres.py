@@ -14,6 +14,7 @@ from discreet.engine.bound import BoundedQuery
 from discreet.engine.dialect import Dialect, Form, Held, Origin
 from discreet.engine.fitting import (
     by_column,
+    changed,
     check_units,
     misfit,
     most_alike,
@@ -102,7 +103,7 @@ class Postgres:
 
         is_read = False
         with suppress(psycopg.Error), self._connected() as cursor:
-            self._origins(cursor, relation.scans)
+            self._check_fan_outs(cursor, relation, self._origins(cursor, relation.scans))
             is_read = True
         if not is_read:
             raise unreachable(self._first)
@@ -113,14 +114,17 @@ class Postgres:
         groups: Groups | None = None
         with suppress(psycopg.Error, Unavailable, NeedsDeclaration), self._connected() as cursor:
             origins = self._origins(cursor, query.plan.relation.scans)
-            for scan, columns, most in public_joins(query):
-                if self._fan_out(cursor, query.plan.relation.scans[scan], columns, origins[scan]) > most:
-                    raise Unavailable
+            self._check_fan_outs(cursor, query.plan.relation, origins)
             made = statements(query, origins, self._dialect, secret=self._secret)
             groups = assembled(query, [(each, _returned(cursor, each.text, each.parameters)) for each in made])
         if groups is None:
             raise Failed
         return groups
+
+    def _check_fan_outs(self, cursor: psycopg.Cursor[Any], relation: Relation, origins: Sequence[Origin]) -> None:
+        for scan, columns, most in public_joins(relation):
+            if self._fan_out(cursor, relation.scans[scan], columns, origins[scan]) > most:
+                raise changed(relation.scans[scan])
 
     def fan_out(self, table: Table, columns: Sequence[str]) -> int:
         """Return how many rows of a public table have the same values in some columns, at most."""

@@ -5,6 +5,7 @@ They protect nobody, so their size and what they hold may decide what a question
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ MOST_ROWS = 5_000_000
 _KEPT = 64  # tables in memory
 _cache: OrderedDict[int, tuple[Table, Version, pa.Table]] = OrderedDict()
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child never finds it held by a thread that it does not have
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def public_rows(table: Table) -> pa.Table:
@@ -58,7 +61,12 @@ def fan_out(table: Table, columns: Sequence[str]) -> int:
 
     Rows in which one of them is NULL are never found.
     """
-    keys = public_rows(table).select(list(columns)).drop_null()
+    return fan_out_of(public_rows(table), columns)
+
+
+def fan_out_of(rows: pa.Table, columns: Sequence[str]) -> int:
+    """Return the same for rows that were read."""
+    keys = rows.select(list(columns)).drop_null()
     if not columns or not keys.num_rows:
         return max(1, int(keys.num_rows))
     counted = keys.group_by(list(columns)).aggregate([([], "count_all")])

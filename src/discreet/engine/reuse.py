@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.engine.bound import BoundedQuery
+from discreet.engine.bound import BoundedQuery, grouping, joining
 from discreet.engine.dialect import Held, Origin
 from discreet.engine.duckdb_sql import DuckDBDialect
 from discreet.engine.emit import Bindings
@@ -54,11 +54,10 @@ class Reuse:
         query, secret = self.query, self.secret
         if query.form == "weighted":
             digest = self._digest()
-            if digest is not None:
-                key, origin = digest
-                with self.kept.using(key, None, cursor):
-                    yield statements(query, [origin], _DIALECT, secret=secret)
-                return
+            with self.kept.held(digest[0] if digest is not None else None) as made:
+                if digest is not None and made is not None:
+                    yield statements(query, [digest[1]], _DIALECT, secret=secret)
+                    return
             with self._counted(cursor) as counted:
                 yield statements(query, self.origins, _DIALECT, secret=secret, counted=counted)
         elif query.form in ("groups", "sampled") and plain_measures(query) and self.origins[0].unit is not None:
@@ -132,7 +131,7 @@ class Reuse:
     def _counted(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[str]:
         bindings = Bindings()
         text = Parts(self.query, self.origins, _DIALECT, self.secret).weights(bindings)
-        key = ("counted", self.versions, text)
+        key = ("counted", self.versions, joining(self.query.plan.relation), text)  # a constant is not in the text
         small = f"SELECT u, CAST(w AS INTEGER) AS w FROM ({text}) AS h"
         statement = Statement(small, (), bindings.parameters, bindings.lists)
         with self.kept.using(key, (statement, None), cursor, fast=True) as made:
@@ -146,7 +145,7 @@ class Reuse:
             return unit_rows(self.query, self.origins, _DIALECT, secret=self.secret, values=values)
 
         bare = made_of(())[0]
-        family = (self.query.form, self.versions, bare.text, repr(dict(bare.parameters)))
+        family = (self.query.form, self.versions, grouping(self.query.plan), bare.text)
         values = dict.fromkeys(values_of(self.query))
         for key in self.kept.known():
             made = self.kept.find(key)

@@ -25,6 +25,7 @@ _CSV = (
     "columns = {header}, strict_mode = false, ignore_errors = true, null_padding = true, parallel = false)"
 )
 _INTEGERS = "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT"
+_MILLISECONDS = "TIMESTAMP IN MILLISECONDS"  # reading one that lies too far away raises
 _FORMS: dict[str, Form] = {
     **dict.fromkeys(_INTEGERS.split(), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
@@ -141,11 +142,34 @@ def _files(
         types = dict.fromkeys(headers[0], "VARCHAR")
     else:
         reached = _PARQUET.format(path=path)
-        every = [_types(cursor, reached, {f"file_{place}": [one]}) for one in source.paths]
+        every = [_types_in(one, cursor) for one in source.paths]
         types = every[0]
         if any(other != types for other in every):
             raise ValueError
     return reached, parameters | {f"file_{place}": list(source.paths)}, types
+
+
+_seen: dict[tuple[str, int, int], dict[str, str]] = {}
+_SEEN = 1024  # files
+
+
+def _types_in(path: str, cursor: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return the types of the columns of a Parquet file: looked at once, until it is another file.
+
+    Instants in milliseconds are of a type of their own: reading one that lies too far away would raise.
+    """
+    found = Path(path).stat()
+    key = (path, found.st_size, found.st_mtime_ns)
+    known = _seen.get(key)
+    if known is None:
+        known = _types(cursor, _PARQUET.format(path="$path"), {"path": [path]})
+        schema = "SELECT name FROM parquet_schema($path) WHERE converted_type = 'TIMESTAMP_MILLIS'"
+        milliseconds = {str(row[0]) for row in cursor.execute(schema, {"path": path}).fetchall()}
+        known = {name: _MILLISECONDS if name in milliseconds else type_ for name, type_ in known.items()}
+        if len(_seen) >= _SEEN:
+            _seen.clear()
+        _seen[key] = known
+    return known
 
 
 def _types(cursor: duckdb.DuckDBPyConnection, reached: str, parameters: Mapping[str, object]) -> dict[str, str]:

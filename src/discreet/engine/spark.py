@@ -14,6 +14,7 @@ from discreet.engine.bound import BoundedQuery
 from discreet.engine.dialect import Dialect, Form, Held, Origin
 from discreet.engine.fitting import (
     by_column,
+    changed,
     check_units,
     misfit,
     most_alike,
@@ -68,21 +69,24 @@ class Spark:
         self._secret = system().integer(64) - (1 << 63)  # a BIGINT: which groups of a unit count
 
     def schema(self, relation: Relation) -> None:
-        with self._reached(relation.scans, visible=False):
-            pass
+        with self._reached(relation.scans, visible=bool(relation.joins)) as (origins, dialect):
+            self._check_fan_outs(relation, origins, dialect)
 
     def run(self, query: BoundedQuery) -> Groups:
         groups: Groups | None = None
         reached = self._reached(query.plan.relation.scans)
         with suppress(*_errors(), Unavailable, NeedsDeclaration), reached as (origins, dialect):
-            for scan, columns, most in public_joins(query):
-                if self._fan_out(query.plan.relation.scans[scan], columns, origins[scan], dialect) > most:
-                    raise Unavailable
+            self._check_fan_outs(query.plan.relation, origins, dialect)
             made = statements(query, origins, dialect, secret=self._secret)
             groups = assembled(query, [(each, self._returned(each)) for each in made])
         if groups is None:
             raise Failed
         return groups
+
+    def _check_fan_outs(self, relation: Relation, origins: Sequence[Origin], dialect: SparkDialect) -> None:
+        for scan, columns, most in public_joins(relation):
+            if self._fan_out(relation.scans[scan], columns, origins[scan], dialect) > most:
+                raise changed(relation.scans[scan])
 
     def fan_out(self, table: Table, columns: Sequence[str]) -> int:
         """Return how many rows of a public table have the same values in some columns, at most."""

@@ -7,17 +7,16 @@ ledger may be a row ahead of it; it is never behind.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.dp import Charge
 from discreet.errors import InvalidParameter, LedgerError
+from discreet.ledger.files import alone, write_whole
 from discreet.ledger.rows import Row, Rows
 from discreet.steps import reached
 
@@ -86,45 +85,11 @@ class Anchor:
         """Make the newest row known, durably, unless a newer one is known already."""
         if head is None:
             return
-        with self._locked():
+        with alone(self.path, "the anchor of this ledger"):
             known = None if replace else self.read()
             if known is not None and known.number >= head.number:
                 return
             held = {"number": head.number, "hash": head.hash, "total": head.total, "total_delta": head.total_delta}
-            beside = self.path.with_name(self.path.name + ".new")
             reached("anchor: before it is written")
-            with beside.open("w", encoding="utf-8") as file:
-                json.dump(held, file)
-                file.flush()
-                os.fsync(file.fileno())
-            reached("anchor: before it takes its place")
-            beside.replace(self.path)
-            sync_folder(self.path.parent)
+            write_whole(self.path, json.dumps(held))
             reached("anchor: after it took its place")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Exclude other processes that write this anchor."""
-        problem = ""
-        try:
-            with self.path.with_name(self.path.name + ".lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                yield
-        except OSError as error:
-            problem = error.strerror or "it cannot be written"
-        if problem:
-            raise LedgerError(f"the anchor of this ledger cannot be written: {problem}. Nothing is shown until it can.")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the name of a new file durable."""
-    sync_file(folder)
-
-
-def sync_file(path: Path) -> None:
-    """Make what a file holds durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

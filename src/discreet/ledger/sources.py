@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from discreet.dp import randomness
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import sync_file, sync_folder
+from discreet.ledger.files import alone, write_whole
 
 _CHUNK = 1 << 20
 
@@ -35,18 +34,22 @@ class Sources:
 
     def check(self, table: str, version: str, files: Sequence[str], *, digest: bool = False) -> None:
         """Remember the files of a new version, and refuse those of a known one if they changed since."""
-        held = self._read()
-        name = json.dumps([table, version])
-        known = held["versions"].get(name)
-        found = {file: _observed(file, held["key"] if digest or _has_digest(known) else None) for file in files}
-        if known is None:
-            held["versions"][name] = found
-            self._write(held)
-        elif not _same(known, found):
+        with alone(self.path, "what is known of the sources"):
+            changed = self._changed(json.dumps([table, version]), files, digest=digest)
+        if changed:
             raise LedgerError(
                 f"the files of table {table!r} changed since version {version!r} was first used: declare another, "
                 'for instance version="2". What was spent stays spent, because the people are the same.'
             )
+
+    def _changed(self, name: str, files: Sequence[str], *, digest: bool) -> bool:
+        held = self._read()
+        known = held["versions"].get(name)
+        found = {file: _observed(file, held["key"] if digest or _has_digest(known) else None) for file in files}
+        if known is None:
+            held["versions"][name] = found
+            write_whole(self.path, json.dumps(held, sort_keys=True))
+        return known is not None and not _same(known, found)
 
     def _read(self) -> dict[str, dict[str, object]]:
         if not self.path.exists():
@@ -56,15 +59,6 @@ class Sources:
             if isinstance(held, dict) and isinstance(held.get("versions"), dict) and isinstance(held.get("key"), str):
                 return held
         raise LedgerError("what is known of the sources, beside the ledger, cannot be read; put it back as it was.")
-
-    def _write(self, held: object) -> None:
-        beside = self.path.with_name(self.path.name + ".new")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(held, file, sort_keys=True)
-        sync_file(beside)
-        beside.replace(self.path)
-        sync_folder(self.path.parent)
 
 
 def _observed(file: str, key: object) -> list[object]:
