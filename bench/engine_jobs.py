@@ -72,14 +72,16 @@ class Cold:
 
 
 class Asked:
-    """A session that lasts, and is asked one question after another; each costs a little more, so that none is free."""
+    """An engine that lasts, and is asked one question after another, each for a new ledger, so that none is free."""
 
     def __init__(self, declared: dc.Table) -> None:
-        self._session, self._asked = opened(declared), count()
+        self._declared, self._session = declared, opened(declared)
 
     def ask(self, text: str) -> None:
         """Ask."""
-        self._session.sql(text, epsilon=EPSILON + next(self._asked) / 1000)
+        session = opened(self._declared)
+        session._engine = self._session._engine
+        session.sql(text, epsilon=EPSILON)
 
     def close(self) -> None:
         """Give back what it holds."""

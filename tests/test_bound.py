@@ -239,7 +239,7 @@ def test_one_digest_for_all_questions_with_the_same_numbers() -> None:
     shown = replace(plan(), outputs=(Output("n", Released(0)),), limit=3, having=Released(0))
     assert bound(shown, neighbours=ADD).question == same
     assert bound(plan(of=table()), neighbours=ADD).question == same  # another object, the same declaration
-    assert same.startswith("visits/1/")
+    assert same.startswith("visits/1 COUNT(*) by ward #")  # what whoever reads the ledger looks for
     narrow = Table(
         EMPTY.append_column("u", pa.array([], pa.int64())),
         columns={**COLUMNS, "ward": dp.Category(["n", "s", "x"])},

@@ -23,9 +23,8 @@ units, but only grows when a unit comes, so it is one of one sign. A weight move
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -33,6 +32,7 @@ from typing import Literal
 from discreet import dp
 from discreet.dp.rational import sqrt_up
 from discreet.engine.expression import MOST, Number
+from discreet.engine.identity import question
 from discreet.engine.plan import Distinct, Histogram, Measure, Plan, Present, Relation, Rows, Total, Units
 from discreet.errors import InvalidParameter, NeedsDeclaration, NotSupported
 
@@ -142,7 +142,7 @@ def bound(
     weighs = form == "weighted" or (form == "groups" and bounds.groups < _cells(plan))
     how = _Enforced(form, bounds, weighs, neighbours, None if private else _cells(plan))
     measures = tuple(_measured(measure, how) for measure in plan.measures)
-    return BoundedQuery(plan, form, bounds, weighs, measures, neighbours, _question(plan, form, bounds, neighbours))
+    return BoundedQuery(plan, form, bounds, weighs, measures, neighbours, question(plan, form, bounds, neighbours.name))
 
 
 def _check_size(plan: Plan) -> None:
@@ -279,29 +279,3 @@ def _bounded(measure: Measure, how: _Enforced, bounds: Bounds, kind: Number, sca
     sensitivity = dp.Sensitivity(l1=l1, l2=l2, linf=linf, neighbours=how.neighbours)
     most_moved = moved if cells is None else min(moved, cells)
     return BoundedMeasure(measure, scale, kind.step / scale, sensitivity, most_moved, bounds.rows * scale)
-
-
-def _question(plan: Plan, form: Form, bounds: Bounds, neighbours: dp.Neighbours) -> str:
-    """Return the one text of all questions with these released numbers, whatever they show of them."""
-    digest = _digest(grouping(plan), plan.measures, form, bounds, neighbours.name)
-    return f"{plan.relation.scans[0].name}/{plan.relation.scans[0].version}/{digest}"
-
-
-def grouping(plan: Plan) -> str:
-    """Return the one text of all plans that put the same rows into the same groups, whatever they measure there."""
-    codes = [None if key.codes is None else _printed(key.codes) for key in plan.keys]
-    return _digest(joining(plan.relation), plan.where, plan.keys, codes)
-
-
-def joining(relation: Relation) -> str:
-    """Return the one text of all relations with the same rows."""
-    return _digest([table.fingerprint for table in relation.scans], relation.joins)
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _printed(codes: Sequence[int]) -> str:
-    """Return what stands for the codes of a key: they say which rows are in a group, and a key does not print them."""
-    return repr(codes) if isinstance(codes, range) else hashlib.sha256(repr(tuple(codes)).encode()).hexdigest()

@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.engine.bound import BoundedQuery, grouping, joining
+from discreet.engine.bound import BoundedQuery
 from discreet.engine.dialect import Held, Origin
 from discreet.engine.duckdb_sql import DuckDBDialect
 from discreet.engine.emit import Bindings
 from discreet.engine.expression import Coded, Column, Day, Expression, Free, Instant, Number, Truth
+from discreet.engine.identity import grouping, joining
 from discreet.engine.kept import Kept
 from discreet.engine.parts import Parts
 from discreet.engine.plan import Distinct, Rows, Units
