@@ -31,7 +31,8 @@ from discreet.engine.plan import (
     Total,
 )
 from discreet.engine.price import Price
-from discreet.engine.purchase import Purchase, choose
+from discreet.engine.promise import bought_by
+from discreet.engine.purchase import Purchase
 from discreet.engine.released import Numbers, Part, Release, opened
 from discreet.engine.table import Table
 
@@ -88,12 +89,12 @@ ROWS = Rows()
 KEY = KeyOf(0)
 
 
-def price(*, epsilon: Any = None, within: Any = None, rho: Any = None, loss: Any = None) -> Price:
-    return Price(epsilon=epsilon, within=within, rho=rho, loss=loss)
+def price(**offer: Any) -> Price:
+    return Price(**offer)
 
 
-def bought(asked: BoundedQuery, budget: dp.Budget, **offer: Any) -> Purchase:
-    return choose(price(**offer), asked, budget)
+def bought(asked: BoundedQuery, budget: dp.Budget, known: Release | None = None, **offer: Any) -> Purchase:
+    return bought_by(Price(**offer), asked, budget, known)
 
 
 def found(asked: BoundedQuery, *values: Sequence[Any] | NDArray[np.int64]) -> PublicGroups:

@@ -31,6 +31,15 @@ ROWS = pa.table(
         "town": ["a", "b", "a", CANARY, None],
     }
 )
+MANY = pa.table({"sex": ["Male"] * 5000 + ["Female"] * 3000, "age": [n % 9 for n in range(8000)]})
+KEYED = dc.Budget(epsilon=2, delta=1e-3, delta_add=5e-4)
+SPENDS = (
+    Q,
+    "SELECT SUM(cost) AS c FROM t",
+    "SELECT COUNT(*) AS n, AVG(age) AS a FROM t",
+    "SELECT MEDIAN(age) AS m FROM t",
+    "SELECT town, COUNT(*) AS n FROM t GROUP BY town",
+)
 # Each is refused, for one reason or another, before anything is spent.
 REFUSED = (
     "SELECT",

@@ -27,12 +27,12 @@ class Asker:
     def __init__(self) -> None:
         self.asked: list[tuple[str, Select, dict[str, Any]]] = []
 
-    def ask_select(self, select: Select, **offer: Any) -> str:
-        self.asked.append(("ask", select, offer))
+    def ask(self, select: Select, **offer: Any) -> str:
+        self.asked.append(("ask", select, {name: value for name, value in offer.items() if value is not None}))
         return "an answer"
 
-    def quote_select(self, select: Select, **offer: Any) -> str:
-        self.asked.append(("quote", select, offer))
+    def quote(self, select: Select, **offer: Any) -> str:
+        self.asked.append(("quote", select, {name: value for name, value in offer.items() if value is not None}))
         return "a quote"
 
 
@@ -177,7 +177,8 @@ def test_whoever_made_the_question_is_asked() -> None:
     assert query.ask(epsilon=0.1) == "an answer"
     assert query.quote(within=50) == "a quote"
     tree = query.select_tree()
-    assert asker.asked == [("ask", tree, {"epsilon": 0.1}), ("quote", tree, {"within": 50})]
+    stated: dict[str, Any] = {"confidence": 0.95, "joint": False}
+    assert asker.asked == [("ask", tree, stated | {"epsilon": 0.1}), ("quote", tree, stated | {"within": 50})]
 
 
 def test_numbers_are_what_is_written() -> None:

@@ -12,18 +12,28 @@ import pytest
 SRC = Path(__file__).parents[1] / "src"
 
 # A package or module of ours, and which others it may use, in functions and for types too.
-BELOW_SESSION = frozenset({"errors", "steps", "dp", "release", "engine", "ledger", "bars", "answer", "planner"})
+SHOWN = frozenset({"bars", "answer", "answer_display", "answer_frames", "column", "consistency", "plot", "citations"})
+BELOW_SESSION = SHOWN | {"errors", "steps", "dp", "release", "engine", "ledger", "facts", "planner"}
 MAY_USE: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "steps": frozenset(),
     "dp": frozenset({"errors"}),
     "release": frozenset({"errors", "dp"}),
-    "engine": frozenset({"errors", "dp"}),
+    "engine": frozenset({"errors", "steps", "dp"}),
     "ledger": frozenset({"errors", "steps", "dp"}),
     "bars": frozenset(),
-    "answer": frozenset({"errors", "dp", "bars"}),
+    "answer": SHOWN | {"errors", "dp"},
+    "answer_display": frozenset({"errors", "bars", "answer"}),
+    "answer_frames": frozenset(),
+    "column": frozenset({"errors", "dp", "engine", "answer", "answer_display"}),
+    "consistency": frozenset({"errors", "dp", "answer"}),
+    "plot": frozenset({"errors", "answer", "answer_display"}),
+    "citations": frozenset({"errors"}),
+    "facts": frozenset({"dp", "engine", "answer"}),
     "planner": frozenset({"errors", "dp", "release", "engine", "ledger", "answer"}),
-    "session": BELOW_SESSION,
+    "desk": BELOW_SESSION,
+    "planning": BELOW_SESSION | {"desk"},
+    "session": BELOW_SESSION | {"desk", "planning"},
     "": BELOW_SESSION | {"session"},  # discreet/__init__.py
     "audit": BELOW_SESSION | {"", "session"},
     "demo": BELOW_SESSION | {"", "session"},

@@ -9,8 +9,9 @@ import pytest
 
 import discreet as dc
 from discreet import dp
+from discreet.engine.plan import Released
 from discreet.engine.price import checked
-from tests.handmade import price
+from tests.handmade import ROWS, bought, price, query
 
 PURE, ADDED, RHO = dp.Budget(epsilon=1), dp.Budget(epsilon=1, delta=1e-9), dp.Budget(rho=1)
 
@@ -71,7 +72,7 @@ class TestOffers:
     @pytest.mark.parametrize("value", [0, -1, float("nan"), True, pd.Series([50])])
     def test_an_error_is_a_positive_number(self, value: Any) -> None:
         with pytest.raises(dc.InvalidParameter, match=r"above 0|finite|is a number"):
-            price(within=value).error()
+            bought(query(ROWS, outputs=[("n", Released(0))]), PURE, within=value)
 
 
 class TestBudgets:

@@ -129,6 +129,18 @@ class TestPublicTables:
             engine.run(query)
         engine.close()
 
+    def test_a_session_plans_anew_for_what_the_table_is_now(self, tmp_path: Path) -> None:
+        tables = self.tables(tmp_path, 1)
+        session = dc.Session(tables, budget=dc.Budget(epsilon=100), ledger=dc.memory_ledger())
+        text = "SELECT COUNT(*) AS n FROM t JOIN p ON t.k = p.k"
+        before = session.quote(text, epsilon=1).errors["n"]
+        (tmp_path / "p.csv").write_text("k,g\n" + "1,p\n" * 1000, "utf-8")
+        after = session.quote(text, epsilon=1).errors["n"]
+        assert isinstance(before, int | float)
+        assert isinstance(after, int | float)
+        assert after > 500 * before
+        assert session.sql(text, epsilon=1).error == after
+
     def test_a_relation_without_joins_has_nothing_to_check(self, tmp_path: Path) -> None:
         table, _ = self.tables(tmp_path, 1)
         engine = DuckDB([table])

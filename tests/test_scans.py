@@ -148,7 +148,7 @@ def test_instants_in_milliseconds_are_refused_by_the_schema(tmp_path: Path, zone
         domain = dc.Datetime(datetime(1970, 1, 1), datetime(2020, 1, 1), zone="UTC")
         engine = DuckDB([table := dc.Table(path, name="t", columns={"x": domain})])
         if is_refused:
-            with pytest.raises(dc.NeedsDeclaration, match="MILLISECONDS, which a dc.Datetime does not read"):
+            with pytest.raises(dc.NeedsDeclaration, match=r"MILLISECONDS, which a dc\.Datetime does not read"):
                 engine.schema(Relation((table,)))
         else:
             engine.schema(Relation((table,)))

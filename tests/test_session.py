@@ -76,7 +76,7 @@ def said(asked: Session, text: str, epsilon: float) -> tuple[str, ...]:
 class ReadThenDebit(Session):
     """A broken twin: it reads the rows, then asks for the right to."""
 
-    def _buy(self, query: BoundedQuery, purchase: Purchase) -> Release:
+    def _buy(self, query: BoundedQuery, purchase: Purchase, before: Release | None) -> Release:
         groups, engine = self._engine.run(query), self._engine
 
         class Ready:
@@ -89,7 +89,7 @@ class ReadThenDebit(Session):
             fan_out, close = engine.fan_out, engine.close
 
         self._engine = Ready()
-        return super()._buy(query, purchase)
+        return super()._buy(query, purchase, before)
 
 
 def spent_at_each_step(kind: type[Session], fail: Any = lambda: None) -> list[tuple[str, Fraction]]:

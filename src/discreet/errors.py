@@ -6,7 +6,7 @@ no text here may depend on a row.
 
 
 class Refused(ValueError):
-    """The request was not carried out, and nothing was spent."""
+    """The request was not carried out, and nothing was spent, but for a first look if the message says so."""
 
 
 class InvalidParameter(Refused):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
+from discreet import dp
+from discreet.dp.rational import Number
 from discreet.engine import syntax
 from discreet.engine.syntax import (
     Derived,
@@ -29,9 +31,11 @@ from discreet.errors import InvalidParameter
 class Asker(Protocol):
     """Whoever can answer a question: a session."""
 
-    def ask_select(self, select: Select, **offer: Any) -> Any: ...
+    @property
+    def ask(self) -> Callable[..., Any]: ...
 
-    def quote_select(self, select: Select, **offer: Any) -> Any: ...
+    @property
+    def quote(self) -> Callable[..., Any]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -137,13 +141,43 @@ class Query:
         """Return the question as SQL text."""
         return sql_of(self.select_tree())
 
-    def ask(self, **offer: Any) -> Any:
+    def ask(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        loss: dp.Loss | None = None,
+        within: Number | Mapping[str, Number] | None = None,
+        relative: Number | None = None,
+        confidence: Number = 0.95,
+        joint: bool = False,
+        groups_per_unit: int | None = None,
+        rows_per_group: int | None = None,
+    ) -> Any:
         """Ask the question at a price, as `session.sql` does: `epsilon=0.1`, or for an error, `within=50`."""
-        return self._asker.ask_select(self.select_tree(), **offer)
+        return self._asker.ask(
+            self.select_tree(), epsilon=epsilon, rho=rho, loss=loss, within=within, relative=relative,
+            confidence=confidence, joint=joint, groups_per_unit=groups_per_unit, rows_per_group=rows_per_group,
+        )  # fmt: skip
 
-    def quote(self, **offer: Any) -> Any:
+    def quote(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        loss: dp.Loss | None = None,
+        within: Number | Mapping[str, Number] | None = None,
+        relative: Number | None = None,
+        confidence: Number = 0.95,
+        joint: bool = False,
+        groups_per_unit: int | None = None,
+        rows_per_group: int | None = None,
+    ) -> Any:
         """Return what `ask` with the same arguments would cost. It reads no row and is free."""
-        return self._asker.quote_select(self.select_tree(), **offer)
+        return self._asker.quote(
+            self.select_tree(), epsilon=epsilon, rho=rho, loss=loss, within=within, relative=relative,
+            confidence=confidence, joint=joint, groups_per_unit=groups_per_unit, rows_per_group=rows_per_group,
+        )  # fmt: skip
 
     @property
     def _is_table(self) -> bool:

@@ -49,20 +49,21 @@ class Shown:
     errors: dict[str, Errors]
 
 
-def derived(query: BoundedQuery, release: Release) -> Shown:
-    """Return what a question shows of what was released."""
+def derived(query: BoundedQuery, release: Release, *, whole: bool = False) -> Shown:
+    """Return what a question shows of what was released; `whole` without HAVING and LIMIT, every group."""
     with np.errstate(all="ignore"):  # what is not finite becomes NULL
-        return _derived(query, release)
+        return _derived(query, release, whole=whole)
 
 
-def _derived(query: BoundedQuery, release: Release) -> Shown:
+def _derived(query: BoundedQuery, release: Release, *, whole: bool) -> Shown:
     plan, rows = query.plan, Rows(query, release)
     kept = np.arange(release.groups)
-    if plan.having is not None:
+    if plan.having is not None and not whole:
         condition = rows.column(plan.having)
         kept = kept[np.asarray(condition.value, dtype=bool) & ~condition.null]
     kept = rows.ordered(kept)
-    kept = kept[plan.offset :] if plan.limit is None else kept[plan.offset : plan.offset + plan.limit]
+    if not whole:
+        kept = kept[plan.offset :] if plan.limit is None else kept[plan.offset : plan.offset + plan.limit]
     columns: dict[str, tuple[Cell, ...]] = {}
     errors: dict[str, Errors] = {}
     for output in plan.outputs:

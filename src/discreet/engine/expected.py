@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from discreet import dp
 from discreet.dp.rational import float_up
+from discreet.engine.averaging import mean_of
 from discreet.engine.bound import BoundedMeasure, BoundedQuery
 from discreet.engine.derive import derived, measures_of
 from discreet.engine.expression import Number
@@ -24,15 +27,45 @@ from discreet.engine.plan import (
     Units,
 )
 from discreet.engine.price import FAILURE
-from discreet.engine.purchase import Purchase, steps_off
-from discreet.engine.released import Release
+from discreet.engine.purchase import Measuring, Purchase, steps_off
+from discreet.engine.released import Bins, Numbers, Part, Release
 
 
-def errors_before(query: BoundedQuery, purchase: Purchase) -> dict[str, int | float | str]:
-    """Return for each number how far off it will be at 95 %, or a formula where that depends on the table."""
+def errors_before(
+    query: BoundedQuery, purchase: Purchase, before: Release | None = None
+) -> dict[str, int | float | str]:
+    """Return for each number how far off it will be at 95 %, or a formula where that depends on the table.
+
+    With a release from before, the new one is averaged with it, and what is known from it takes the place of n.
+    """
+    if before is not None:
+        return _with_known(query, purchase, before)
     noisy = check_shown(query, purchase)
     formulas = {output.name: output.formula for output in query.plan.outputs if output.name in noisy}
     return {name: _before(formula, query, purchase) for name, formula in formulas.items()}
+
+
+def _with_known(query: BoundedQuery, purchase: Purchase, before: Release) -> dict[str, int | float | str]:
+    """Return the errors that the mean of both releases would have if its numbers were those of the first."""
+    fresh = Release(None, tuple(map(_as_if, before.parts, purchase.mechanisms)), purchase.charge.amount)
+    found = errors_after(query, mean_of(before, fresh, query))
+    formulas = {output.name: output.formula for output in query.plan.outputs}
+    return {
+        name: error if isinstance(formulas[name], Released) or isinstance(error, str) else f"about {error:.3g}"
+        for name, error in found.items()
+    }
+
+
+def _as_if(part: Part, mechanism: Measuring) -> Part:
+    """Return a part with the same numbers, measured by another mechanism."""
+    if isinstance(part, Bins):
+        assert isinstance(mechanism, dp.QuantileTree)
+        same = mechanism.branching == part.tree.branching
+        return Bins(
+            part.counts if same else np.zeros((len(part.counts), mechanism.branching**mechanism.levels)), mechanism
+        )
+    assert isinstance(mechanism, dp.Laplace | dp.Gaussian)
+    return Numbers(part.values, part.step, mechanism)
 
 
 def errors_after(query: BoundedQuery, release: Release) -> dict[str, int | float | str]:

@@ -1,4 +1,4 @@
-"""When two questions are the same: where they release the same numbers, in whatever words and whatever is shown of them.
+"""When two questions are the same: where they release the same numbers, in whatever words and whatever they show.
 
 An expression prints everything that decides its integers but the domains of columns, and these are in the fingerprint
 of their table. So equal texts mean equal numbers, and a digest of the text is what a question is known by: in the

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from discreet import dp
-from discreet.dp.rational import Number, float_up, positive
+from discreet.dp.rational import Number, float_up, positive, probability
 from discreet.dp.samplers import GREATEST_SCALE
 from discreet.errors import InvalidParameter, NotSupported
 
@@ -17,26 +18,53 @@ LEAST_PRICE = 1 / GREATEST_SCALE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a question offers: exactly one of these."""
+    """What a question offers: a price, or the error that its numbers may have; exactly one of the first five.
 
-    epsilon: Number | None
-    within: Number | None
-    rho: Number | None
-    loss: dp.Loss | None
+    `confidence` and `joint` say how an error is meant: each number is within it with this probability, or all numbers
+    of the answer are at once.
+    """
+
+    epsilon: Number | None = None
+    rho: Number | None = None
+    loss: dp.Loss | None = None
+    within: Number | Mapping[str, Number] | None = None
+    relative: Number | None = None
+    confidence: Number = 1 - FAILURE
+    joint: bool = False
 
     def __post_init__(self) -> None:
-        if sum(offer is not None for offer in (self.epsilon, self.within, self.rho, self.loss)) != 1:
+        offers = (self.epsilon, self.within, self.rho, self.loss, self.relative)
+        if sum(offer is not None for offer in offers) != 1:
             raise InvalidParameter(
                 "a question states its price, epsilon=0.1, or the error it may have, within=50; give exactly one of "
-                "epsilon=, within=, rho= and loss=."
+                "epsilon=, rho=, loss=, within= and relative=."
             )
+        if not isinstance(self.joint, bool):
+            raise InvalidParameter("joint= is True, for all numbers at once, or False, for each by itself.")
+        if not self.states_error and (self.joint or self.failure != FAILURE):
+            raise InvalidParameter("confidence= and joint= belong to within= and relative=; leave them out.")
+
+    @property
+    def states_error(self) -> bool:
+        """Whether it says how large an error may be, and not what may be spent."""
+        return self.within is not None or self.relative is not None
+
+    @property
+    def key(self) -> Hashable:
+        """What tells one stated price from another, and 1 from True."""
+        return tuple((type(offer), offer) for offer in (self.epsilon, self.rho, self.loss))
+
+    @property
+    def failure(self) -> Fraction:
+        """The probability with which a number, or any of them, may be farther off."""
+        return 1 - probability(self.confidence, "confidence")
 
     def amount(self, budget: dp.Budget) -> Fraction:
         """Return what may be spent, in the currency of the budget.
 
         Guarantee: `epsilon=e` is worth at most the share e / E of a budget (E, delta); see `dp.Budget.price`.
         """
-        offered = self._offered(budget)
+        offered = self.offered(budget)
         charge = budget.charge(offered)
         if charge is None or charge.delta:
             raise NotSupported(f"this budget sells no such loss. {budget.instead}")
@@ -44,12 +72,8 @@ class Price:
             raise InvalidParameter("a loss of 0 buys nothing; offer more.")
         return charge.amount
 
-    def error(self) -> Fraction:
-        """Return the error that every number may have."""
-        assert self.within is not None
-        return positive(self.within, "within")
-
-    def _offered(self, budget: dp.Budget) -> dp.Loss:
+    def offered(self, budget: dp.Budget) -> dp.Loss:
+        """Return what may be spent as a loss."""
         if self.loss is not None:
             if not isinstance(self.loss, dp.Loss):
                 raise InvalidParameter("loss= is a dp.Loss, for instance dp.Loss.pure(epsilon=0.1).")

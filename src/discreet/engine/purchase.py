@@ -6,8 +6,9 @@
 | a histogram     | a tree of Laplace noise  | a tree of normal noise                               |
 | private keys    | refused                  | the rule that names the smallest groups              |
 
-What is offered is split evenly among the parts. Their losses add up: epsilons in a budget in epsilon, and otherwise the
-charges in the currency of the budget. A question for an error, `within=`, buys for each measure the least that has it.
+The names of keys take an even part of what is offered; the measures share the rest by need (`need.py`). Losses add up:
+epsilons in a budget in epsilon, and otherwise the charges in the currency of the budget. A question for an error,
+`within=` or `relative=`, buys for each measure the least that has it (`promise.py`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from discreet.dp.rational import quantise_up
 from discreet.dp.samplers import GREATEST_SCALE, LEAST_SCALE
 from discreet.dp.tree_choice import best_branching
 from discreet.engine.bound import BoundedMeasure, BoundedQuery
-from discreet.engine.plan import Histogram, Released
+from discreet.engine.combined import Law
+from discreet.engine.need import shares
+from discreet.engine.plan import Histogram
 from discreet.engine.price import FAILURE, Price
 from discreet.errors import InvalidParameter, NeedsDeclaration, NotSupported
 
-Noise: TypeAlias = dp.Laplace | dp.Gaussian
 Measuring: TypeAlias = dp.Laplace | dp.Gaussian | dp.QuantileTree
 Naming: TypeAlias = dp.PartitionSelection | dp.NoisyKeys
 Made = TypeVar("Made")
@@ -54,18 +56,22 @@ class Purchase:
 
 
 def choose(price: Price, query: BoundedQuery, budget: dp.Budget) -> Purchase:
-    """Return what a price buys, or what an error costs, from public facts alone."""
+    """Return what a price buys, from public facts alone."""
     naming: Naming | None = None
     if not query.measures and not query.is_private:
         raise NotSupported("nothing is measured: select an aggregate, for instance COUNT(*).")
-    if price.within is not None:
-        _check_promised(query)
-        mechanisms: tuple[Measuring, ...] = tuple(_within(price, measure, budget) for measure in query.measures)
-    else:
-        amount = price.amount(budget)
-        share = amount / (len(query.measures) + query.is_private)
-        naming = _naming(share, amount / budget.cap.amount, query, budget) if query.is_private else None
-        mechanisms = tuple(_mechanism(share, measure, budget) for measure in query.measures)
+    amount = price.amount(budget)
+    rest = amount
+    if query.is_private:
+        share = amount / (len(query.measures) + 1)
+        naming, rest = _naming(share, amount / budget.cap.amount, query, budget), amount - share
+    parts = shares(query, normal=not budget.is_pure) if query.measures else ()
+    pairs = zip(parts, query.measures, strict=True)
+    return purchased(naming, tuple(_mechanism(rest * part, measure, budget) for part, measure in pairs), budget)
+
+
+def purchased(naming: Naming | None, mechanisms: tuple[Measuring, ...], budget: dp.Budget) -> Purchase:
+    """Return mechanisms with their loss and charge."""
     parts = [*([naming.loss] if naming else []), *(mechanism.loss for mechanism in mechanisms)]
     if budget.is_pure:
         loss = dp.Loss.pure(epsilon=sum((_epsilon(part) for part in parts), start=Fraction(0)))
@@ -101,7 +107,7 @@ def _mechanism(share: Fraction, measure: BoundedMeasure, budget: dp.Budget) -> M
     return normal if laplace is None or steps_off(normal, FAILURE) <= steps_off(laplace, FAILURE) else laplace
 
 
-def steps_off(noise: Noise, failure: Fraction) -> Fraction:
+def steps_off(noise: Law, failure: Fraction) -> Fraction:
     """Return how many steps noise may be off, but for this probability."""
     return noise.accuracy(failure_probability=failure)
 
@@ -165,31 +171,6 @@ def _charge(epsilon: float, order: float, in_rho: bool) -> float:
         return epsilon
     spread = math.log((math.exp(top) + math.exp((1 - order) * epsilon)) / (1 + math.exp(epsilon)))
     return min(epsilon, order * epsilon**2 / 2, spread / (order - 1))
-
-
-def _check_promised(query: BoundedQuery) -> None:
-    """Refuse `within=` where the error of a number depends on other released numbers."""
-    shown = {output.formula.measure for output in query.plan.outputs if isinstance(output.formula, Released)}
-    if query.is_private or shown != set(range(len(query.measures))):
-        raise NotSupported(
-            "within= promises the error of counts and sums that are selected as they are, in declared groups; for "
-            "anything else state a price, epsilon=0.1, and the answer says how far off it may be."
-        )
-
-
-def _within(price: Price, measure: BoundedMeasure, budget: dp.Budget) -> Noise:
-    alpha, moved = price.error() / measure.step, measure.sensitivity
-    if not 1 <= alpha <= 2**52:
-        raise InvalidParameter(
-            f"within= is at least {float(measure.step):.6g}, because noise is whole steps, and at most 2^52 of them; "
-            f"got {price.within!r:.40}."
-        )
-    offers: list[Noise] = [dp.Laplace.for_accuracy(alpha=alpha, failure_probability=FAILURE, sensitivity=moved)]
-    if not budget.is_pure:
-        offers.append(dp.Gaussian.for_accuracy(alpha=alpha, failure_probability=FAILURE, sensitivity=moved))
-    charges = [budget.charge(offer.loss) for offer in offers]
-    priced = [(charge.amount, i) for i, charge in enumerate(charges) if charge is not None]
-    return offers[min(priced)[1]]
 
 
 def _naming(share: Fraction, part: Fraction, query: BoundedQuery, budget: dp.Budget) -> Naming:

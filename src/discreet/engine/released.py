@@ -7,7 +7,7 @@ and depends on nothing else but public facts.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -21,12 +21,14 @@ from discreet.dp.inversion import Integers
 from discreet.dp.quantile_trees import open_trees
 from discreet.engine.backend import Groups, PublicGroups
 from discreet.engine.bound import BoundedMeasure, BoundedQuery
+from discreet.engine.combined import Averaged, Law, Noise
 from discreet.engine.plan import Histogram
 from discreet.engine.price import FAILURE
-from discreet.engine.purchase import Measuring, Noise, Purchase, steps_off, tree
+from discreet.engine.purchase import Measuring, Purchase, steps_off, tree
 from discreet.errors import NotSupported
+from discreet.steps import reached
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,7 @@ class Numbers:
 
     values: Integers
     step: Fraction
-    noise: Noise
+    noise: Law
 
     def error(self, failure_probability: Fraction) -> Fraction:
         """Return how far off each number may be, but for this probability."""
@@ -62,7 +64,7 @@ class Release:
 
     keys: tuple[Key, ...] | None  # None: all declared groups
     parts: tuple[Part, ...]
-    amount: Fraction  # that was charged, in the currency of the budget
+    amount: Fraction  # that was charged for all that it is made of, in the currency of the budget
 
     @property
     def groups(self) -> int:
@@ -113,6 +115,11 @@ class Release:
         return Release(named, parts, Fraction(fields["amount"]))
 
 
+def best_of(releases: Sequence[Release]) -> Release | None:
+    """Return the release that most was paid for, the first of equals; None of none."""
+    return max(releases, key=lambda release: release.amount, default=None)
+
+
 def opened(groups: Groups, purchase: Purchase, query: BoundedQuery, permit: dp.Permit) -> Release:
     """Release what an engine found: the only place of the engine where a private value is opened.
 
@@ -125,6 +132,7 @@ def opened(groups: Groups, purchase: Purchase, query: BoundedQuery, permit: dp.P
     else:
         assert purchase.naming is not None
         keys = tuple(purchase.naming.open(groups.keys, permit))
+        reached("release: after the keys were named")
         exacts = groups.select(keys)
     pairs = zip(exacts, purchase.mechanisms, query.measures, strict=True)
     parts = tuple(_opened(exact, mechanism, of, permit) for exact, mechanism, of in pairs)
@@ -133,15 +141,19 @@ def opened(groups: Groups, purchase: Purchase, query: BoundedQuery, permit: dp.P
 
 def _opened(exact: dp.Exact, mechanism: Measuring, of: BoundedMeasure, permit: dp.Permit) -> Part:
     if isinstance(mechanism, dp.QuantileTree):
-        return Bins(open_trees(mechanism, exact, permit), mechanism)
-    return Numbers(np.asarray(mechanism.open(exact, permit), dtype=np.int64).reshape(-1), of.step, mechanism)
+        opened: Part = Bins(open_trees(mechanism, exact, permit), mechanism)
+    else:
+        values = np.asarray(mechanism.open(exact, permit), dtype=np.int64).reshape(-1)
+        opened = Numbers(values, of.step, mechanism)
+    reached("release: after a measure was opened")
+    return opened
 
 
 def _scale(part: Part) -> Fraction:
     return _scale_of(part.noise if isinstance(part, Numbers) else part.tree)
 
 
-def _scale_of(mechanism: Measuring) -> Fraction:
+def _scale_of(mechanism: Law | dp.QuantileTree) -> Fraction:
     """Return what says which of two releases of one measure is the more accurate."""
     if isinstance(mechanism, dp.QuantileTree):
         mechanism = mechanism.noise
@@ -153,12 +165,17 @@ def _written(part: Part) -> Mapping[str, Any]:
         noise = part.tree.noise
         price = ["epsilon", noise.epsilon] if isinstance(noise, dp.Laplace) else ["rho", noise.loss.rho_bound()]
         return {"tree": part.tree.branching, "price": list(map(str, price)), "counts": part.counts.tolist()}
-    return {"noise": _law(part.noise), "values": part.values.tolist()}
+    return {"noise": _laws(part.noise), "values": part.values.tolist()}
 
 
-def _law(noise: Noise) -> list[str]:
-    scale = noise.scale if isinstance(noise, dp.Laplace) else noise.sigma
-    return ["laplace" if isinstance(noise, dp.Laplace) else "normal", str(scale)]
+def _laws(noise: Law) -> list[list[str]]:
+    """Return each draw that a number is averaged from: its law, its scale and its weight."""
+    draws = noise.draws if isinstance(noise, Averaged) else ((noise, Fraction(1)),)
+    return [[*_law(draw), str(weight)] for draw, weight in draws]
+
+
+def _law(noise: Noise) -> tuple[str, str]:
+    return ("laplace", str(noise.scale)) if isinstance(noise, dp.Laplace) else ("normal", str(noise.sigma))
 
 
 def _read(part: Mapping[str, Any], of: BoundedMeasure) -> Part:
@@ -167,10 +184,12 @@ def _read(part: Mapping[str, Any], of: BoundedMeasure) -> Part:
         epsilon, rho = (price, None) if currency == "epsilon" else (None, price)
         grown = tree(of, of.measure.bins, part["tree"], epsilon=epsilon, rho=rho)
         return Bins(np.array(part["counts"], dtype=np.float64).reshape(-1, grown.branching**grown.levels), grown)
-    noise: Noise
-    law, scale = part["noise"][0], Fraction(part["noise"][1])
-    if law == "laplace":
-        noise = dp.Laplace(sensitivity=of.sensitivity, scale=scale)
-    else:
-        noise = dp.Gaussian(sensitivity=of.sensitivity, sigma=scale)
+    draws = tuple((_drawn(law, scale, of), Fraction(weight)) for law, scale, weight in part["noise"])
+    noise = draws[0][0] if len(draws) == 1 else Averaged(draws)
     return Numbers(np.array(part["values"], dtype=np.int64), of.step, noise)
+
+
+def _drawn(law: str, scale: str, of: BoundedMeasure) -> Noise:
+    if law == "laplace":
+        return dp.Laplace(sensitivity=of.sensitivity, scale=Fraction(scale))
+    return dp.Gaussian(sensitivity=of.sensitivity, sigma=Fraction(scale))

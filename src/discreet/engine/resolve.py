@@ -125,9 +125,9 @@ class _Question:
             where,
             keys,
             measures,
-            tuple(Output(output.name, _renumbered(output.formula, order)) for output in outputs),
-            None if having is None else _renumbered(having, order),
-            tuple(Order(_renumbered(by.formula, order), by.descending, by.nulls_first) for by in order_by),
+            tuple(Output(output.name, renumbered(output.formula, order)) for output in outputs),
+            None if having is None else renumbered(having, order),
+            tuple(Order(renumbered(by.formula, order), by.descending, by.nulls_first) for by in order_by),
             self._count(select.limit, "LIMIT"),
             self._count(select.offset, "OFFSET") or 0,
         )
@@ -233,7 +233,8 @@ def _in_order(measures: Sequence[Measure]) -> tuple[dict[int, int], tuple[Measur
     return {old: new for new, old in enumerate(places)}, tuple(measures[place] for place in places)
 
 
-def _renumbered(formula: Formula, order: Mapping[int, int]) -> Formula:
+def renumbered(formula: Formula, order: Mapping[int, int]) -> Formula:
+    """Return a formula whose measures have gone to other places."""
     match formula:
         case Released(measure):
             return Released(order[measure])
@@ -244,7 +245,7 @@ def _renumbered(formula: Formula, order: Mapping[int, int]) -> Formula:
         case QuantileOf(histogram, share):
             return QuantileOf(order[histogram], share)
         case Computed(function, operands):
-            return Computed(function, tuple(_renumbered(operand, order) for operand in operands))
+            return Computed(function, tuple(renumbered(operand, order) for operand in operands))
         case KeyOf() | Given():
             return formula
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from discreet.dp import Charge
 from discreet.errors import LedgerError
@@ -22,6 +23,11 @@ class Chain:
         self._store = store
         self._version = "1"
         self._forget()
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it is kept in, if it is one."""
+        return getattr(self._store, "path", None)
 
     def _forget(self) -> None:
         self._seen: Row | None = None  # the chain is verified up to here

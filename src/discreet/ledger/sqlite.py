@@ -18,7 +18,7 @@ from threading import RLock
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import sync_file, sync_folder
+from discreet.ledger.files import sync_file, sync_folder
 from discreet.ledger.places import refuse_network
 from discreet.ledger.sql_rows import SqlRows
 
@@ -86,6 +86,11 @@ class SqliteStore:
 
     def __repr__(self) -> str:
         return f"ledger in {self._path.name}" if self._path else "ledger in memory: forgotten with this process"
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None for rows in memory."""
+        return self._path
 
     def writing(self) -> AbstractContextManager[SqlRows]:
         """One transaction that excludes every other writer; durable when it is left without an exception."""
