@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import datetime
-from fractions import Fraction
 from typing import assert_never
 
 from discreet import dp
+from discreet.engine.declared import grid_of
 from discreet.engine.dialect import Dialect, Held
 from discreet.engine.emit import Writer
 from discreet.engine.expression import EPOCH, day_number
@@ -104,17 +104,11 @@ def _real(dialect: Dialect, held: Held, domain: dp.Real) -> str:
     part = dialect.divisible(real)
     scaled = f"{part} * {double(dialect, 1 / step)}" if _inverts(step) else f"{part} / {double(dialect, step)}"
     number = dialect.from_real(f"FLOOR({scaled} + {double(dialect, 0.5)})")
-    least, most = grid(domain)
+    least, most = grid_of(domain)
     # The same operations in the same doubles: each rounds a greater number to one that is not less.
     if math.floor(low / step + 0.5) < least or math.floor(high / step + 0.5) > most:
         number = f"LEAST(GREATEST({number}, {least}), {most})"
     return f"CASE WHEN {real} BETWEEN {double(dialect, low)} AND {double(dialect, high)} THEN {number} END"
-
-
-def grid(domain: dp.Real) -> tuple[int, int]:
-    """Return the least and greatest integer that a real number is read into."""
-    half = Fraction(1, 2)
-    return math.ceil(domain.lower / domain.step - half), math.floor(domain.upper / domain.step + half)
 
 
 def _inverts(step: float) -> bool:
