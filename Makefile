@@ -86,6 +86,7 @@ bench-engine: $(VENV)/.test $(OPENDP_POLARS)/.peer $(SMARTNOISE_SQL)/.peer $(PIP
 
 bench-session: $(VENV)/.test $(OPENDP_POLARS)/.peer $(SMARTNOISE_SQL)/.peer $(PIPELINEDP)/.peer $(TUMULT)/.peer $(DIFFPRIVLIB)/.peer  ## what a session costs beside the bare query, and what a newcomer writes in ours and in five peers
 	$(VENV)/bin/python bench/session.py
+	$(VENV)/bin/python bench/ledger.py
 	$(VENV)/bin/python bench/newcomer.py --opendp-python $(OPENDP_POLARS)/bin/python --smartnoise-python $(SMARTNOISE_SQL)/bin/python \
 		--pipelinedp-python $(PIPELINEDP)/bin/python --tumult-python $(TUMULT)/bin/python --diffprivlib-python $(DIFFPRIVLIB)/bin/python
 

@@ -340,6 +340,14 @@ class TestDamage:
                 Path(f"{other}{suffix}").unlink(missing_ok=True)
         assert refused > 0
 
+    def test_a_file_that_was_cut_short_is_refused(self, tmp_path: Path) -> None:
+        whole = self.spoiled(tmp_path, "SELECT 1").read_bytes()
+        for length in range(0, len(whole), sized(4096, 512)):
+            cut = tmp_path / f"cut{length}"
+            cut.write_bytes(whole[:length])
+            with pytest.raises(LedgerError):
+                ledger_at_of(cut)
+
 
 class Forgetful:
     """A broken twin: a chain whose hash leaves out the amount."""
