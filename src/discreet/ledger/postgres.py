@@ -6,10 +6,12 @@ stalls and comes back finds the transaction gone, and the lock with it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -53,6 +55,7 @@ class PostgresStore:
                 f"what stands after # names the ledger, in small letters, digits and _; got {name!r:.60}."
             )
         self._address, self._schema = address.partition("#")[0], f"discreet_{name}"
+        self._turns: dict[int, RLock] = {}  # by process: threads take turns, so a crowd of them needs one connection
         self._shown = f"{parts.hostname or 'local'}{parts.path}#{name}"
 
     def __repr__(self) -> str:
@@ -107,7 +110,8 @@ class PostgresStore:
 
         problem = ""
         try:
-            with psycopg.connect(self._address, connect_timeout=10) as connection:
+            turn = self._turns.setdefault(os.getpid(), RLock())
+            with turn, psycopg.connect(self._address, connect_timeout=10) as connection:
                 yield _executing(connection)
         except psycopg.Error as error:
             problem = error.diag.message_primary or "the server cannot be reached"  # never the address
